@@ -15,7 +15,7 @@ from tri_core.ir.access import MemoryAccess
 from tri_core.ir.effects import ASYNC, READ_GLOBAL, SYNCHRONIZE_CTA, WRITE_GLOBAL, WRITE_SHARED, Effects
 from tri_core.ir.traits import DataMovement, Decomposable, Pure
 from tri_core.mlir import ext, ir
-from tri_gpu_dialect.plans.scratch import measure_like
+from tri_gpu_dialect.plans.scratch import NeedsScratch, atomic_scratch_bytes
 
 __all__ = [
     "BUFFER",
@@ -173,6 +173,7 @@ class BufferAtomicRmwOp(
     traits=[
         Effects(READ_GLOBAL, WRITE_GLOBAL),
         MemoryAccess("ptr", offsets=("offsets",), stored="value", mask="mask"),
+        NeedsScratch,
         Decomposable,
     ],
 ):
@@ -196,6 +197,10 @@ class BufferAtomicRmwOp(
         sizes = (1, 1, len(masks))
         return [_access(self, "tt.atomic_rmw", operands, sizes, ("atomic_rmw_op", "sem", "scope")).result]
 
+    def scratch_bytes(self) -> int:
+        """As of an atomic operation on pointers."""
+        return atomic_scratch_bytes(self.operation)
+
 
 class BufferAtomicCasOp(
     AMDG.Operation,
@@ -203,6 +208,7 @@ class BufferAtomicCasOp(
     traits=[
         Effects(READ_GLOBAL, WRITE_GLOBAL),
         MemoryAccess("ptr", offsets=("offsets",), stored="val"),
+        NeedsScratch,
         Decomposable,
     ],
 ):
@@ -223,9 +229,9 @@ class BufferAtomicCasOp(
         operands = [_pointers(self), self.cmp, self.val]
         return [_access(self, "tt.atomic_cas", operands, (), ("sem", "scope")).result]
 
-
-measure_like("tt.atomic_rmw", "amdg.buffer_atomic_rmw")
-measure_like("tt.atomic_cas", "amdg.buffer_atomic_cas")
+    def scratch_bytes(self) -> int:
+        """As of an atomic operation on pointers."""
+        return atomic_scratch_bytes(self.operation)
 
 
 class InThreadTransposeOp(

@@ -19,7 +19,7 @@ from tri_core.mlir import ext, ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.encodings import Linear
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
-from tri_gpu_dialect.plans.scratch import measure_conversion
+from tri_gpu_dialect.plans.scratch import NeedsScratch, conversion_scratch_bytes
 
 __all__ = ["ConvertScaledOp", "ScaledUpcastFp4Op", "ScaledUpcastFp8Op", "UpcastMxfpOp"]
 
@@ -47,7 +47,7 @@ class ScaledUpcastFp8Op(AMDG.Operation, name="scaled_upcast_fp8", traits=[Pure])
     verify_invariants = verify.rule(verify.widens_scaled)
 
 
-class UpcastMxfpOp(AMDG.Operation, name="upcast_mxfp", traits=[Pure, Decomposable]):
+class UpcastMxfpOp(AMDG.Operation, name="upcast_mxfp", traits=[Pure, NeedsScratch, Decomposable]):
     """Elements of ``src`` (``fp_type`` e2m1, packed along k, e4m3 or e5m2) times e8m0 ``scale``s, one for 32 along k.
 
     The result is an operand of a dot, or any tensor, whose last dimension is k then.  ``scale`` has k last, as rows of 32.
@@ -80,12 +80,11 @@ class UpcastMxfpOp(AMDG.Operation, name="upcast_mxfp", traits=[Pure, Decomposabl
             ).result
         ]
 
-
-def _scales_move(op: ir.Operation) -> Any:
-    return layouts.of(op.operands[1].type), scales_like(Layouts.of(op)), 8
-
-
-measure_conversion("amdg.upcast_mxfp", _scales_move)
+    def scratch_bytes(self) -> int:
+        """What moving the scales takes."""
+        return conversion_scratch_bytes(
+            layouts.of(self.scale.type), scales_like(Layouts.of(self.operation)), 8
+        )
 
 
 class ConvertScaledOp(MachineOp, dialect=AMDG, name="cvt_scalef32_pk", traits=[Pure]):

@@ -33,7 +33,9 @@ class TensorMemorySpaceAttr(TTNG.Attribute, name="tensor_memory"):
 
 
 class TensorMemoryAllocOp(
-    TTNG.Operation, name="tmem_alloc", traits=[Effects(Effect("allocate", _TENSOR_MEMORY), WRITE_SHARED.on("slot"))]
+    TTNG.Operation,
+    name="tmem_alloc",
+    traits=[Effects(Effect("allocate", _TENSOR_MEMORY), WRITE_SHARED.on("slot"))],
 ):
     """Allocates ``columns`` of tensor memory; their address goes to ``slot``, an i32 in shared memory."""
 
@@ -42,7 +44,9 @@ class TensorMemoryAllocOp(
 
 
 class TensorMemoryDeallocOp(
-    TTNG.Operation, name="tmem_dealloc", traits=[Effects(Effect("free", _TENSOR_MEMORY), SYNCHRONIZE_CTA.on("slot"))]
+    TTNG.Operation,
+    name="tmem_dealloc",
+    traits=[Effects(Effect("free", _TENSOR_MEMORY), SYNCHRONIZE_CTA.on("slot"))],
 ):
     """All threads synchronise; then the ``columns`` at the address in ``slot`` are deallocated."""
 
@@ -50,7 +54,9 @@ class TensorMemoryDeallocOp(
     columns: ir.IntegerAttr
 
 
-class TensorMemoryViewOp(TTNG.Operation, name="tmem_view", traits=[Effects(READ_SHARED.on("slot")), ViewLike]):
+class TensorMemoryViewOp(
+    TTNG.Operation, name="tmem_view", traits=[Effects(READ_SHARED.on("slot")), ViewLike]
+):
     """The buffer from column ``column`` of what was allocated on; ``slot`` has the address."""
 
     slot: _In

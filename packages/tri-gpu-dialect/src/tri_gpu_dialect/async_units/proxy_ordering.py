@@ -148,7 +148,9 @@ class ProxyOrdering(Ordering):
     def inside(self, ops: Iterable[ir.Operation]) -> Self:
         """See :class:`Ordering`."""
         own = copy(self)
-        copies = [cast(op, AsyncCopyDescriptorToLocalOp) for op in ops if isa(op, AsyncCopyDescriptorToLocalOp)]
+        copies = [
+            cast(op, AsyncCopyDescriptorToLocalOp) for op in ops if isa(op, AsyncCopyDescriptorToLocalOp)
+        ]
         own.own_copies = self.walk.ranges([each.result for each in copies])
         if own.copied_to is None:
             own.copied_to = own.own_copies

@@ -115,7 +115,9 @@ class ConvertLayoutOp(TTG.Operation, name="convert_layout", traits=[Pure, Remate
 # --- shared memory --------------------------------------------------------------------------------------
 
 
-class LocalAllocOp(TTG.Operation, name="local_alloc", traits=[Effects(ALLOCATE_SHARED.on("result", filled_by="src"))]):
+class LocalAllocOp(
+    TTG.Operation, name="local_alloc", traits=[Effects(ALLOCATE_SHARED.on("result", filled_by="src"))]
+):
     """A buffer in shared memory, holding ``src`` if there is one (and then it may be immutable)."""
 
     result: _Out
@@ -178,7 +180,9 @@ class LocalDotOp(TTG.Operation, name="local_dot", traits=[Effects(READ_SHARED.on
 # --- dots that run on their own -------------------------------------------------------------------------
 
 
-class WarpGroupDotOp(TTG.Operation, name="warp_group_dot", traits=[Effects(READ_SHARED.on("a", "b", "more"), ASYNC), DotLike]):
+class WarpGroupDotOp(
+    TTG.Operation, name="warp_group_dot", traits=[Effects(READ_SHARED.on("a", "b", "more"), ASYNC), DotLike]
+):
     """Starts ``a @ b + c`` (without ``+ c`` where ``use_c``, an i1, is false) and goes on.
 
     ``a`` and ``b`` are buffers, or one of them is a tensor.  The result is undefined, and what is read must stay, until a
@@ -475,7 +479,9 @@ class FetchTileOp(
     result: _Out
 
 
-class BroadcastTileOp(TTG.Operation, name="broadcast_tile", traits=[Effects(WRITE_SHARED.on("dst", ordered=True))]):
+class BroadcastTileOp(
+    TTG.Operation, name="broadcast_tile", traits=[Effects(WRITE_SHARED.on("dst", ordered=True))]
+):
     """The thread that drew ``number`` writes it to ``dst``, a buffer of one i32, for whom a barrier lets read it."""
 
     number: _In

@@ -16,11 +16,12 @@ from tri_gpu_dialect.plans.conversion import (
 )
 from tri_gpu_dialect.plans.reduction import ReductionPlan, plan_reduction
 from tri_gpu_dialect.plans.scanning import ScanPlan, plan_scan
-from tri_gpu_dialect.plans.scratch import scratch_alignment, scratch_bytes
+from tri_gpu_dialect.plans.scratch import NeedsScratch, scratch_alignment, scratch_bytes
 
 __all__ = [
     "ConversionPlan",
     "Exchange",
+    "NeedsScratch",
     "ReductionPlan",
     "ScanPlan",
     "ThroughShared",

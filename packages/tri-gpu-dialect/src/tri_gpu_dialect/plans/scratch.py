@@ -1,4 +1,8 @@
-"""The shared memory that an op needs for itself while it runs, beside the buffers of the program."""
+"""The shared memory that an op needs for itself while it runs, beside the buffers of the program.
+
+An op says how much where it is defined, by the trait :class:`NeedsScratch`; for the ops of the language it is said here, for it follows
+from the plans that their lowerings follow.  Passes ask :func:`scratch_bytes` and :func:`scratch_alignment`.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tri_core.dialects.tt import GatherOp, JoinOp, PointerType, ReduceOp, ScanOp
-from tri_core.ir.traits import source_of
+from tri_core.errors import VerificationError
+from tri_core.ir.traits import Trait, source_of
 from tri_core.ir.views import cast, isa
+from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.dialect import TensormapCreateOp
@@ -20,13 +26,17 @@ from tri_gpu_dialect.plans.reduction import plan_reduction
 from tri_gpu_dialect.plans.scanning import plan_scan
 
 __all__ = [
+    "NeedsScratch",
+    "atomic_scratch_bytes",
+    "conversion_scratch_bytes",
     "element_bits",
     "element_bytes",
-    "measure_conversion",
-    "measure_like",
     "scratch_alignment",
     "scratch_bytes",
 ]
+
+#: bytes of the widest access
+_ALIGNMENT = 16
 
 #: bytes of a descriptor as copy engines have it, which is written in place
 _TENSORMAP_BYTES = 128
@@ -43,15 +53,48 @@ def element_bytes(type_: Any) -> int:
     return max(element_bits(type_) // 8, 1)
 
 
+class NeedsScratch(Trait):
+    """Lowering the op takes shared memory of its own while it runs.
+
+    The op's class defines ``scratch_bytes(self)``, how many bytes that is (0: none, for this op), and ``scratch_alignment(self)`` where
+    they have to begin at a multiple of more than 16.  The lowering writes them first, has a barrier after its last write, and ends by
+    reading them; it gets at them by ``Lowering.scratch(op)``.
+    """
+
+
 def scratch_bytes(op: ir.Operation) -> int:
-    """Bytes of shared memory that lowering ``op`` takes; 0 for most ops."""
-    measure = _MEASURES.get(op.name)
-    return 0 if measure is None else measure(op)
+    """Bytes of shared memory that lowering ``op`` takes; 0 for most ops.
+
+    VerificationError for an op that declares :class:`NeedsScratch` and does not say how much.
+    """
+    name = op.name
+    measure = _MEASURES.get(name)
+    if measure is not None:
+        return measure(op)
+    return _declared(op) if NeedsScratch.declared_by(name) else 0
+
+
+def _declared(op: ir.Operation) -> int:
+    measure = getattr(op.opview, "scratch_bytes", None)
+    size = measure() if callable(measure) else None
+    if not isinstance(size, int) or size < 0:
+        raise VerificationError(
+            f"{op.name} declares NeedsScratch and does not say how many bytes"
+            + ("" if measure is None else f": {size!r}"),
+            location=source_location(op.location),
+            remedy=f"have {type(op.opview).__name__}.scratch_bytes(self) return a number of bytes",
+        )
+    return size
+
+
+def conversion_scratch_bytes(source: LinearLayout, result: LinearLayout, bits: int) -> int:
+    """Bytes that a conversion of a tensor with elements of ``bits`` from one layout to another takes."""
+    plan = plan_conversion(source, result, bits)
+    return plan.scratch_bytes if isinstance(plan, ThroughShared) else 0
 
 
 def _conversion(source: LinearLayout, result: ir.Value) -> int:
-    plan = plan_conversion(source, layouts.of(result.type), element_bits(result.type))
-    return plan.scratch_bytes if isinstance(plan, ThroughShared) else 0
+    return conversion_scratch_bytes(source, layouts.of(result.type), element_bits(result.type))
 
 
 def _convert(op: ir.Operation) -> int:
@@ -108,8 +151,11 @@ def _histogram(op: ir.Operation) -> int:
     return _whole(op.results[0].type)
 
 
-def _atomic(op: ir.Operation) -> int:
-    """Of threads that hold an element one does it, and tells the others the old value through memory."""
+def atomic_scratch_bytes(op: ir.Operation) -> int:
+    """Bytes of an atomic operation on memory with result 0.
+
+    Of threads that hold an element one does it, and tells the others the old value through memory.
+    """
     result = op.results[0]
     if next(iter(result.uses), None) is None:
         return 0
@@ -122,7 +168,10 @@ def _atomic(op: ir.Operation) -> int:
 
 def scratch_alignment(op: ir.Operation) -> int:
     """Bytes that the memory of :func:`scratch_bytes` begins at a multiple of."""
-    return _TENSORMAP_BYTES if isa(op, TensormapCreateOp) else 16
+    if isa(op, TensormapCreateOp):
+        return _TENSORMAP_BYTES
+    declared = getattr(op.opview, "scratch_alignment", None) if NeedsScratch.declared_by(op.name) else None
+    return _ALIGNMENT if declared is None else int(declared())
 
 
 def _tensormap(_: ir.Operation) -> int:
@@ -132,25 +181,6 @@ def _tensormap(_: ir.Operation) -> int:
 def _descriptor(op: ir.Operation) -> int:
     """What it will take when ``create-tensormaps`` has run."""
     return 0 if known_at_launch(op) else _TENSORMAP_BYTES
-
-
-def measure_like(name: str, *names: str) -> None:
-    """Ops called ``names`` take the memory that an op called ``name`` would with their results: they decompose to it."""
-    for each in names:
-        _MEASURES.setdefault(each, _MEASURES[name])
-
-
-def measure_conversion(
-    name: str, moves: Callable[[ir.Operation], tuple[LinearLayout, LinearLayout, int]]
-) -> None:
-    """Ops called ``name`` take the memory of a conversion of a tensor from one layout to another, of elements of some bits: ``moves(op)``."""
-
-    def measure(op: ir.Operation) -> int:
-        source, result, bits = moves(op)
-        plan = plan_conversion(source, result, bits)
-        return plan.scratch_bytes if isinstance(plan, ThroughShared) else 0
-
-    _MEASURES[name] = measure
 
 
 _MEASURES: dict[str, Callable[[ir.Operation], int]] = {
@@ -163,9 +193,9 @@ _MEASURES: dict[str, Callable[[ir.Operation], int]] = {
     "tt.scan": _scan,
     "tt.gather": _gather,
     "tt.histogram": _histogram,
-    "tt.atomic_rmw": _atomic,
-    "tt.atomic_cas": _atomic,
-    "tt.atomic_poll": _atomic,
+    "tt.atomic_rmw": atomic_scratch_bytes,
+    "tt.atomic_cas": atomic_scratch_bytes,
+    "tt.atomic_poll": atomic_scratch_bytes,
     "ttg.tensormap_create": _tensormap,
     "tt.make_tensor_descriptor": _descriptor,
 }
