@@ -171,7 +171,7 @@ def test_the_walk_knows_nothing_of_asynchronous_units() -> None:
 
 
 def test_a_buffer_is_written_where_it_is_filled() -> None:
-    memory = MemDescType.of((64,), ir.F32Type.get(), SwizzledShared(1, 1, 1, (0,)).to_attr())
+    memory = MemDescType.of((64,), ir.F32Type.get(), SwizzledShared(1, 1, 1, (0,)).to_attr(), mutable=True)
     tensor = f"tensor<64xf32, {Blocked((1,), (32,), (2,), (0,))}>"
     module = ir.Module.parse(
         f"%t = arith.constant dense<0.0> : {tensor}\n"
