@@ -27,7 +27,7 @@ from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
-from tri_gpu_dialect.analysis.pipeline_schedule import DOT_OPERANDS
+from tri_gpu_dialect.analysis.pipelined_loads import DOT_OPERANDS
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int, retyped, set_encoding
 from tri_gpu_dialect.encodings import Blocked, Encoding
 from tri_gpu_dialect.layouts.cluster import ClusterBases

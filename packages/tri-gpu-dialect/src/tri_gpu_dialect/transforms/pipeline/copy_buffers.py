@@ -11,7 +11,7 @@ from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.analysis.pipeline_schedule import is_dot_buffer
+from tri_gpu_dialect.analysis.pipelined_loads import is_dot_buffer
 from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import number_of_module
 from tri_gpu_dialect.encodings import Blocked, SharedEncoding, SwizzledShared, decode

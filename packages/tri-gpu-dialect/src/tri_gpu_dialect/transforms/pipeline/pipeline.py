@@ -15,7 +15,7 @@ Dots that run on their own read their stages where they are.  Where such a dot m
 Copies past the last iteration are masked off.  The stage that a copy goes to was read one iteration before, so the
 barrier that comes with the wait is the only one; but for loads with one stage fewer, whose copies follow what reads the stage.  Rows of elements beside the matrices (maxima and sums of attention, say) are copied by neighbouring lanes, each element
 once, however many threads read it: their addresses are computed again in that layout.  What addresses and masks are computed from runs ahead with
-values of its own (see :mod:`tri_gpu_dialect.analysis.pipeline_schedule`); what only the loads needed goes.
+values of its own (see :mod:`tri_gpu_dialect.analysis.pipelined_loads`); what only the loads needed goes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.carried_dots import carried_dots, late_dots
 from tri_gpu_dialect.analysis.liveness import lives
-from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, obstacle, schedule
+from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads, obstacle, pipelined_loads
 from tri_gpu_dialect.edit import all_ops, functions, module_int
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.layouts import BLOCK, OFFSET, Banks, vector_access
@@ -52,9 +52,9 @@ from tri_gpu_dialect.transforms.pipeline.copy_buffers import (
     row_spread,
     stays_in_block,
 )
-from tri_gpu_dialect.transforms.pipeline.loop_expansion import Expansion
-from tri_gpu_dialect.transforms.pipeline.register_expansion import RegisterExpansion, lacking_registers
 from tri_gpu_dialect.transforms.pipeline.rings import Ring, Rings, Room, choose
+from tri_gpu_dialect.transforms.pipeline.strategies.async_copy import AsyncCopies
+from tri_gpu_dialect.transforms.pipeline.strategies.registers import ThroughRegisters, lacking_registers
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["Pipeline"]
@@ -65,7 +65,7 @@ class Pipeline(Pass):
     """See the module; ``num_stages`` iterations at once, unless a loop's ``tt.num_stages`` says otherwise.
 
     Without asynchronous copies (``policy.pipeline.async_copy_bits`` is empty), loads go through registers if
-    ``policy.pipeline.through_registers`` says so (:mod:`tri_gpu_dialect.transforms.pipeline.register_expansion`): two stages, however
+    ``policy.pipeline.through_registers`` says so (:mod:`tri_gpu_dialect.transforms.pipeline.strategies.registers`): two stages, however
     many are asked for, if there are registers for them, and shared memory for a buffer of each operand; else nothing is done.  Of a loop that loads operands of dots and
     gets fewer stages than that, or is left as it is, a remark says why, with the bytes of shared memory that it lacks.
     """
@@ -90,7 +90,7 @@ class Pipeline(Pass):
             suits = (
                 functools.partial(_suits, axes=axis_info(function), widths=widths) if widths else _is_matrix
             )
-            plans = [schedule(loop, suits) for loop in loops]
+            plans = [pipelined_loads(loop, suits) for loop in loops]
             for loop, plan in zip(loops, plans, strict=True):
                 if plan is None and self.stages_of(loop) > 1 and (why := obstacle(loop, suits)) is not None:
                     add_remark(loop, f"the loop is not pipelined: {why}")
@@ -103,7 +103,7 @@ class Pipeline(Pass):
     def rooms(
         function: ir.Operation,
         loops: Sequence[ir.Operation],
-        plans: Sequence[Schedule | None],
+        plans: Sequence[PipelinedLoads | None],
         target: Target | None,
         warps: int,
     ) -> list[Room | None]:
@@ -121,7 +121,7 @@ class Pipeline(Pass):
         given = loop.attributes.get("tt.num_stages", None)
         return ir.IntegerAttr(given).value if given is not None else self.num_stages
 
-    def loop(self, loop: ir.Operation, plan: Schedule, room: Room, target: Target | None, warps: int) -> None:
+    def loop(self, loop: ir.Operation, plan: PipelinedLoads, room: Room, target: Target | None, warps: int) -> None:
         """Pipeline ``loop`` with as many stages as were asked for and have room."""
         stages = self.stages_of(loop)
         trips = known_trips(loop)
@@ -147,24 +147,24 @@ class Pipeline(Pass):
         if rings is None or rings.buffers < stages:
             add_remark(loop, _too_little(wanted, rings, room))
         if rings is not None:
-            Expansion(loop, plan, buffers, rings).run()
+            AsyncCopies(loop, plan, buffers, rings).run()
 
     def through_registers(
-        self, loop: ir.Operation, plan: Schedule, room: Room, target: Target | None, warps: int
+        self, loop: ir.Operation, plan: PipelinedLoads, room: Room, target: Target | None, warps: int
     ) -> None:
         """Pipeline ``loop``, if there are registers for what it loads, and memory for one buffer of each operand."""
         if lacking := lacking_registers(loop, plan, target, warps):
             add_remark(loop, f"the loop is not pipelined: {lacking} registers are too few for its loads")
             return
         by_cycles = self.policy.dots.memory_by_cycles
-        expansion = RegisterExpansion.of(loop, plan, Banks.of(target) if by_cycles and target else None)
+        expansion = ThroughRegisters.of(loop, plan, Banks.of(target) if by_cycles and target else None)
         if room.fits(expansion.rings):
             expansion.run()
         else:
             add_remark(loop, _too_little(replace(expansion.rings, stages=2), None, room))
 
 
-def _staged(plan: Schedule) -> set[ir.Value]:
+def _staged(plan: PipelinedLoads) -> set[ir.Value]:
     """What readers of the loads make, in whose place stages of rings will be."""
     return {reader.results[0] for load in plan.loads for reader in readers(load)}
 

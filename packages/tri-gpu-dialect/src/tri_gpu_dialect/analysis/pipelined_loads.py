@@ -34,7 +34,7 @@ from tri_gpu_dialect.dialect import LocalAllocOp, LocalDeallocOp, WarpGroupDotOp
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
 
-__all__ = ["DOT_OPERANDS", "Schedule", "is_dot_buffer", "obstacle", "schedule"]
+__all__ = ["DOT_OPERANDS", "PipelinedLoads", "is_dot_buffer", "obstacle", "pipelined_loads"]
 
 #: effects that loads may not pass, or that other threads' memory may depend on
 _ORDERING = (
@@ -51,7 +51,7 @@ DOT_OPERANDS = {"tt.dot": (0, 1), "tt.dot_scaled": (0, 1, 3, 4), "ttg.warp_group
 
 
 @dataclass
-class Schedule:
+class PipelinedLoads:
     """The first stage of a loop: ``loads``, all its ``ops`` in order, and the ``carried`` values (indices) it needs."""
 
     loads: list[ir.Operation] = field(default_factory=list)
@@ -59,14 +59,14 @@ class Schedule:
     carried: list[int] = field(default_factory=list)
 
 
-def schedule(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> Schedule | None:
-    """The schedule of a counted loop whose loads ``suits`` accepts for asynchronous copies; None without any."""
+def pipelined_loads(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> PipelinedLoads | None:
+    """Those loads of a counted loop that ``suits`` accepts for asynchronous copies; None without any."""
     body = loop.regions[0].blocks[0]
     ops = block_ops(body)
     written = _written(loop)
     if written is None:
         return None
-    found = Schedule()
+    found = PipelinedLoads()
     reach = _Reach(body, ops)
     for op in ops:
         if isa(op, LoadOp) and _feeds_dot(op) and suits(op):
@@ -81,7 +81,7 @@ def schedule(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> Sched
 
 
 def obstacle(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> str | None:
-    """Why ``loop``, a counted loop, has no :func:`schedule`; None where none of its loads gives an operand to a dot."""
+    """Why ``loop``, a counted loop, has no :func:`pipelined_loads`; None where none of its loads gives an operand to a dot."""
     body = loop.regions[0].blocks[0]
     ops = block_ops(body)
     loads = [op for op in ops if isa(op, LoadOp) and _feeds_dot(op)]

@@ -1,0 +1,54 @@
+"""Loads and copies of iterations that there may not be: masked off there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tri_core.dialects.tt import LoadOp
+from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.views import cast, isa
+from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import AsyncCopyGlobalToLocalOp
+from tri_gpu_dialect.transforms.pipeline.building import build
+from tri_gpu_dialect.types import tensor_info, tensor_type
+
+__all__ = ["masked_unless"]
+
+_Known = Mapping[ir.Value, ir.Value]
+
+
+def masked_unless(op: ir.Operation, known: _Known, live: ir.Value) -> ir.Operation | None:
+    """``op``, a load or an asynchronous copy, of ``known`` operands and masked off unless ``live``; None for other ops."""
+    if isa(op, LoadOp):
+        load = cast(op, LoadOp)
+        return _masked(op, known, live, [load.ptr], load.mask, load.other)
+    if isa(op, AsyncCopyGlobalToLocalOp):
+        copy = cast(op, AsyncCopyGlobalToLocalOp)
+        return _masked(op, known, live, [copy.src, copy.result], copy.mask, copy.other)
+    return None
+
+
+def _masked(
+    op: ir.Operation,
+    known: _Known,
+    live: ir.Value,
+    first: list[ir.Value],
+    mask: ir.Value | None,
+    other: ir.Value | None,
+) -> ir.Operation:
+    operands = [known.get(v, v) for v in first]
+    operands.append(_also(None if mask is None else known.get(mask, mask), live, first[0].type))
+    if other is not None:
+        operands.append(known.get(other, other))
+    sizes = [1] * len(first) + [1, int(other is not None)]
+    attributes = attributes_of(op, {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(sizes)})
+    types = [r.type for r in op.results]
+    return ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes)
+
+
+def _also(mask: ir.Value | None, live: ir.Value, pointers: ir.Type) -> ir.Value:
+    """``mask``, where there is one, of ``pointers``, off where not ``live``; a scalar for a scalar."""
+    info = tensor_info(pointers)
+    if info is not None:
+        live = build("tt.splat", [live], [tensor_type(info.shape, live.type, info.encoding)])
+    return live if mask is None else build("arith.andi", [mask, live], [live.type])
