@@ -73,8 +73,10 @@ class Schedule:
             self._check(op)
 
     def _check(self, op: ir.Operation) -> None:
-        stage = self.places[op].stage
+        stage, variable = self.places[op].stage, For(self.loop).variable
         for value in self.used(op):
+            if value == variable:  # it is computed for the stages before the one that counts
+                continue
             made = self.stage_of(value)
             if made is None or made <= stage or (value in self.arguments and made == stage + 1):
                 continue
