@@ -9,6 +9,7 @@ from tri_gpu_dialect.edit import all_ops, block_ops
 
 __all__ = ["drop_dead"]
 
+
 def drop_dead(loop: ir.Operation) -> None:
     """Remove ops of the loop's body that only computed what the loads needed, and carried values for them."""
     body = loop.regions[0].blocks[0]

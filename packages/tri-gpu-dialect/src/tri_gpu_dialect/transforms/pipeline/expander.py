@@ -92,7 +92,9 @@ class Expander:
         """What runs beyond the end has no results."""
         stage = self.schedule.stage_of(self.schedule.carried[number].argument)
         if not self.peel and stage != self.last_stage and next(iter(result.uses), None) is not None:
-            raise InternalError(f"a result of the loop is carried by stage {stage}, which runs beyond its end")
+            raise InternalError(
+                f"a result of the loop is carried by stage {stage}, which runs beyond its end"
+            )
 
     # --- parts --------------------------------------------------------------------------------------------
 

@@ -121,7 +121,9 @@ class Pipeline(Pass):
         given = loop.attributes.get("tt.num_stages", None)
         return ir.IntegerAttr(given).value if given is not None else self.num_stages
 
-    def loop(self, loop: ir.Operation, plan: PipelinedLoads, room: Room, target: Target | None, warps: int) -> None:
+    def loop(
+        self, loop: ir.Operation, plan: PipelinedLoads, room: Room, target: Target | None, warps: int
+    ) -> None:
         """Pipeline ``loop`` with as many stages as were asked for and have room."""
         stages = self.stages_of(loop)
         trips = known_trips(loop)

@@ -96,7 +96,9 @@ class Schedule:
     def carried(self) -> tuple[Carried, ...]:
         """What the loop carries, and what is added."""
         loop = For(self.loop)
-        own = zip(loop.carried, loop.inits, loop.yielded, strict=False)  # added arguments are behind the loop's own
+        own = zip(
+            loop.carried, loop.inits, loop.yielded, strict=False
+        )  # added arguments are behind the loop's own
         return (*(Carried(*each) for each in own), *self.added)
 
     @cached_property

@@ -100,9 +100,7 @@ class AsyncCopies:
         depths = sorted({self.rings.depth(number) for number in range(len(self.buffers))})
         return {depth: body.add_argument(i32, self.loop.location) for depth in depths}
 
-    def following(
-        self, stage: ir.Value, depth: int, end: ir.Operation
-    ) -> tuple[list[ir.Operation], Carried]:
+    def following(self, stage: ir.Value, depth: int, end: ir.Operation) -> tuple[list[ir.Operation], Carried]:
         """The ops that count ``stage`` on, in rings of ``depth``, before the ``end`` of the body, and what is carried."""
         first, one, count = (integer(stage.type, n) for n in (0, 1, depth))
         with ir.InsertionPoint(end):

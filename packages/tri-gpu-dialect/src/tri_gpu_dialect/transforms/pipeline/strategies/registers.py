@@ -42,9 +42,7 @@ __all__ = ["ThroughRegisters", "lacking_registers"]
 _LOAD, _REST, _STORE = range(3)
 
 
-def lacking_registers(
-    loop: ir.Operation, loads: PipelinedLoads, target: Target | None, warps: int
-) -> int:
+def lacking_registers(loop: ir.Operation, loads: PipelinedLoads, target: Target | None, warps: int) -> int:
     """Registers of a thread that ``loop`` with ``loads`` under way needs and does not have; 0 where what it has is unknown."""
     if target is None or target.spec.unit is None:
         return 0
