@@ -237,9 +237,9 @@ class _Copies:
             stage = schedule.stage_of(each.argument)
             if stage in self.known and value is not None:
                 self.known[stage][each.argument] = value
-        for each, value in zip(schedule.forwarded, self.state[len(schedule.carried) :], strict=True):
-            if each.stage + each.lag in self.known and value is not None:
-                self.known[each.stage + each.lag][each.value] = value
+        for sent, value in zip(schedule.forwarded, self.state[len(schedule.carried) :], strict=True):
+            if sent.stage + sent.lag in self.known and value is not None:
+                self.known[sent.stage + sent.lag][sent.value] = value
         if self.index is not None and schedule.counted in self.known:
             self.known[schedule.counted][self.expander.loop.variable] = self.index
 
@@ -294,10 +294,10 @@ class _Copies:
             is_here = stage is not None and stage in self.known
             after.append(self.end(each.argument, stage) if is_here and stage is not None else value)
         old = dict(zip(schedule.forwarded, self.state[len(schedule.carried) :], strict=True))
-        for each in schedule.forwarded:
-            if each.lag > 1:
-                before = next(f for f in old if f.value == each.value and f.lag == each.lag - 1)
+        for sent in schedule.forwarded:
+            if sent.lag > 1:
+                before = next(f for f in old if f.value == sent.value and f.lag == sent.lag - 1)
                 after.append(old[before])
             else:
-                after.append(self.known.get(each.stage, {}).get(each.value))
+                after.append(self.known.get(sent.stage, {}).get(sent.value))
         return after

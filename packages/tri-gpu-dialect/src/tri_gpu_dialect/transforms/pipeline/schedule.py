@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from tri_core.errors import InternalError
+from tri_core.forks import cached_property
 from tri_core.ir.regions import For
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops, block_ops
@@ -153,16 +153,16 @@ class Schedule:
     @cached_property
     def forwarded(self) -> tuple[Forwarded, ...]:
         """What later stages read of earlier ones, in the order in which they do, with a copy for each iteration between."""
-        lags: dict[ir.Value, int] = {}
+        sent: dict[ir.Value, tuple[int, int]] = {}
         reads = [(v, self.places[op].stage) for op in self.ops for v in self.used(op)]
         reads += [(c.end, self._stages_of_carried[c.argument]) for c in self.carried]
-        for value, stage in reads:
+        for value, reader in reads:
             made = self.stage_of(value)
-            if made is not None and made < stage:
-                lags[value] = max(lags.get(value, 0), stage - made)
+            if made is not None and made < reader:
+                _, most = sent.get(value, (made, 0))
+                sent[value] = made, max(most, reader - made)
         return tuple(
             Forwarded(value, stage, lag)
-            for value, most in lags.items()
-            if (stage := self.stage_of(value)) is not None
+            for value, (stage, most) in sent.items()
             for lag in range(1, most + 1)
         )
