@@ -37,7 +37,10 @@ def _masked(
     other: ir.Value | None,
 ) -> ir.Operation:
     operands = [known.get(v, v) for v in first]
-    operands.append(_also(None if mask is None else known.get(mask, mask), live, first[0].type))
+    # nothing stands between a copy and the view that it goes to
+    before = operands[1].owner.operation if len(first) > 1 else None
+    with ir.InsertionPoint.current if before is None else ir.InsertionPoint(before):
+        operands.append(_also(None if mask is None else known.get(mask, mask), live, first[0].type))
     if other is not None:
         operands.append(known.get(other, other))
     sizes = [1] * len(first) + [1, int(other is not None)]
