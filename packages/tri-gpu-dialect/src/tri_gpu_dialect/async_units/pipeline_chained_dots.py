@@ -21,7 +21,7 @@ Loops that would take more registers than a thread has stay as they are; so do o
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -38,9 +38,11 @@ from tri_gpu_dialect.async_units.analysis.slicing import Refusal
 from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.dialect.markers import LATE
 from tri_gpu_dialect.dialect.partitions import default_registers
-from tri_gpu_dialect.edit import all_ops, ancestor_in, functions, terminator
+from tri_gpu_dialect.edit import all_ops, ancestor_in, functions
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.transforms.pipeline.expander import Expander, Part
 from tri_gpu_dialect.transforms.pipeline.loop_guards import end_of, guard, runs, runs_surely
+from tri_gpu_dialect.transforms.pipeline.schedule import Place, Schedule
 
 __all__ = ["PLACED", "PipelineChainedDots"]
 
@@ -48,8 +50,6 @@ logger = logging.getLogger(__name__)
 
 #: the attribute of loops whose waits for dots are where they should be
 PLACED = "ttg.placed_waits"
-
-_Known = Mapping[ir.Value, ir.Value]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class PipelineChainedDots(Pass):
             if stages is None:
                 continue
             if follows is None or not _joined(stages, follows):
-                _Schedule(stages).run()
+                _rewrite(stages)
             else:
                 loops.pop(0)
 
@@ -157,16 +157,16 @@ def _joined(one: DotStages, other: DotStages) -> bool:
         return False
     for op in moved:
         op.move_before(one.loop)
-    first, second = _Schedule(one), _Schedule(other)
-    inits = list(one.loop.operands)[3:]
+    first, second = _expander(one), _expander(other)
+    inits = For(one.loop).inits
     with ir.InsertionPoint(other.loop), other.loop.location:
         each = [runs(one.loop), runs(other.loop)]
         either = ir.Operation.create("arith.ori", results=[each[0].type], operands=each).results[0]
     guarded, used = guard(other.loop, either)
     end = end_of(guarded)
     with ir.InsertionPoint(end), other.loop.location:
-        carried = _begun(first, second, each, inits, order)
-        results = second.finished(second.others(carried))
+        carried = _begun(first, second, each, inits, [order[value] for value in second.forwarded])
+        results = second.epilogue(list(second.kernel(carried).results))
     for number, i in enumerate(used):
         end.operands[number] = results[i]
     other.loop.erase()
@@ -177,154 +177,91 @@ def _joined(one: DotStages, other: DotStages) -> bool:
 
 
 def _begun(
-    first: _Schedule,
-    second: _Schedule,
+    first: Expander,
+    second: Expander,
     each: Sequence[ir.Value],
     inits: Sequence[ir.Value],
-    order: Sequence[int],
+    sent: Sequence[ir.Value],
 ) -> list[ir.Value]:
     """All that comes before the steady loop of ``second``, here; gives what that carries.
 
     if the first one runs:   it, but for its last late stage;   if the second one runs: its first early stage beside that
     else:                    the second one's first early stage
+
+    ``sent``: what the first one forwards, in the order in which the second one forwards the like.
     """
-    count = len(inits)
-    types = [*(v.type for v in inits), *(v.type for v in second.stages.forwarded)]
+    count, numbers = len(inits), [first.forwarded.index(value) for value in sent]
+    types = [*(v.type for v in inits), *(v.type for v in second.forwarded)]
     ran = ir.Operation.create(If.OPERATION_NAME, results=types, operands=[each[0]], regions=2)
     with ir.InsertionPoint(ran.regions[0].blocks.append()):
-        made = first.others(first.started(inits))
-        left = [*made[:count], *(made[count + i] for i in order)]
+        made = list(first.kernel(first.prologue(inits)).results)
+        left = [*made[:count], *(made[count + i] for i in numbers)]
         both = ir.Operation.create(If.OPERATION_NAME, results=types, operands=[each[1]], regions=2)
         ir.Operation.create("scf.yield", operands=list(both.results))
     with ir.InsertionPoint(both.regions[0].blocks.append()):
-        ir.Operation.create("scf.yield", operands=second.beside(left))
+        ir.Operation.create("scf.yield", operands=second.iteration(second.loop.lower, left))
     with ir.InsertionPoint(both.regions[1].blocks.append()):
         ir.Operation.create("scf.yield", operands=left)
     with ir.InsertionPoint(ran.regions[1].blocks.append()):
-        ir.Operation.create("scf.yield", operands=second.started(inits))
+        ir.Operation.create("scf.yield", operands=second.prologue(inits))
     return list(ran.results)
 
 
 # --- the schedule -------------------------------------------------------------------------------------------
 
 
-class _Schedule:
-    """Writes a loop anew by its two stages."""
+#: clusters of the new loop: up to the first dot, late ops that start beside it, what goes on meanwhile, the late stage's end, packing
+_FIRST, _FRONT, _REST, _BACK, _PACK = range(5)
 
-    def __init__(self, stages: DotStages) -> None:
-        self.stages = stages
-        self.loop = stages.loop
-        self.body = self.loop.regions[0].blocks[0]
-        self.index, *self.arguments = self.body.arguments
-        self.ends = list(terminator(self.body).operands)
-        numbers = range(len(stages.ops))
-        self.early = [i for i in numbers if i not in stages.late]
-        self.late = sorted(stages.late)
 
-    def run(self) -> None:
-        """Replace the loop."""
-        if runs_surely(self.loop):
-            with ir.InsertionPoint(self.loop), self.loop.location:
-                results = self.written()
-            for old, new in zip(self.loop.results, results, strict=True):
-                old.replace_all_uses_with(new)
+def _schedule(stages: DotStages) -> Schedule:
+    """The stages, and the order in which the new loop has their ops: the early one of an iteration around the late one of that before."""
+    places: dict[ir.Operation, Place] = {}
+    cut, front = stages.first_dot, stages.late_front
+    for i, op in enumerate(stages.ops):
+        if i in stages.late:
+            places[op] = Place(1, _FRONT if i in front else _BACK)
+        elif i <= cut:
+            places[op] = Place(0, _FIRST)
         else:
-            guarded, used = guard(self.loop)
-            end = end_of(guarded)
-            with ir.InsertionPoint(end), self.loop.location:
-                results = self.written()
-            for number, i in enumerate(used):
-                end.operands[number] = results[i]
-        self.loop.erase()
+            places[op] = Place(0, _PACK if i in stages.packs else _REST)
+    return Schedule(stages.loop, places, 2, counted=0)
 
-    def written(self) -> list[ir.Value]:
-        """The first early stage, the new loop, the last late stage, here; gives the results."""
-        return self.finished(self.others(self.started(list(self.loop.operands)[3:])))
 
-    def started(self, inits: Sequence[ir.Value]) -> list[ir.Value]:
-        """The first early stage, from ``inits``, here; gives what the new loop carries."""
-        known = {self.index: For(self.loop).lower, **dict(zip(self.arguments, inits, strict=True))}
-        first = self.copies(self.early, known)
-        carried = [
-            init if k in self.stages.late_args else first.get(end, end)
-            for k, (init, end) in enumerate(zip(inits, self.ends, strict=True))
-        ]
-        return carried + [first.get(v, v) for v in self.stages.forwarded]
+def _expander(stages: DotStages) -> Expander:
+    """Writes the loop of ``stages`` anew, where it has an iteration."""
+    schedule = _schedule(stages)
+    first = stages.ops[stages.first_dot].results[0]
+    beside = sum(isa(stages.ops[i], WarpGroupDotOp) for i in stages.late_front)
+    pendings = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), beside)
 
-    def beside(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        """The first early stage around a late one that another loop has left, here; gives what the new loop carries."""
-        new = {self.index: For(self.loop).lower, **self.own(carried)}
-        return self.iteration(new, self.seen(carried))
+    def leave_under_way(op: ir.Operation, made: ir.Operation, part: Part) -> None:
+        # the late dots that were started behind the first one are not waited for with it
+        waits = part is Part.KERNEL and isa(op, WarpGroupDotWaitOp) and schedule.places[op].cluster == _REST
+        if waits and source_of(op) == first:
+            made.attributes["pendings"] = pendings
 
-    def others(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        """The new loop, over all iterations but the first, here; gives its results."""
-        lower, upper, step = list(self.loop.operands)[:3]
-        second = ir.Operation.create("arith.addi", results=[lower.type], operands=[lower, step]).results[0]
-        return list(self.steady(second, upper, step, carried).results)
+    return Expander(
+        schedule,
+        peel=True,
+        guarded=True,
+        annotate=leave_under_way,
+        attributes={PLACED: ir.UnitAttr.get()},
+        without=(LATE,),
+    )
 
-    def finished(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        """The last late stage, here; gives the results."""
-        last = self.copies(self.late, self.seen(carried))
-        return [
-            last.get(end, end) if k in self.stages.late_args else carried[k]
-            for k, end in enumerate(self.ends)
-        ]
 
-    def own(self, carried: Sequence[ir.Value]) -> dict[ir.Value, ir.Value]:
-        """What early ops know: the carried values that are theirs."""
-        return {a: carried[k] for k, a in enumerate(self.arguments) if k not in self.stages.late_args}
-
-    def seen(self, carried: Sequence[ir.Value]) -> dict[ir.Value, ir.Value]:
-        """What late ops know: the carried values that are theirs, and what was forwarded."""
-        count = len(self.arguments)
-        known = {self.arguments[k]: carried[k] for k in self.stages.late_args}
-        known.update(zip(self.stages.forwarded, carried[count:], strict=True))
-        return known
-
-    def steady(
-        self, lower: ir.Value, upper: ir.Value, step: ir.Value, carried: Sequence[ir.Value]
-    ) -> ir.Operation:
-        """The loop: the early stage of an iteration around the late one of the iteration before."""
-        types = [v.type for v in carried]
-        kept = {name: self.loop.attributes[name] for name in self.loop.attributes if name != LATE}
-        made = ir.Operation.create(
-            For.OPERATION_NAME, results=types, operands=[lower, upper, step, *carried], regions=1,
-            attributes=kept | {PLACED: ir.UnitAttr.get()},
-        )  # fmt: skip
-        block = made.regions[0].blocks.append(lower.type, *types)
-        index, *inner = block.arguments
-        with ir.InsertionPoint(block):
-            yielded = self.iteration({self.index: index, **self.own(inner)}, self.seen(inner))
-            ir.Operation.create("scf.yield", operands=yielded)
-        return made
-
-    def iteration(self, new: dict[ir.Value, ir.Value], old: dict[ir.Value, ir.Value]) -> list[ir.Value]:
-        """Start the first dot, then the late one; go on while it is under way; wait for it, and pack."""
-        stages, cut = self.stages, self.stages.first_dot
-        front = stages.late_front
-        new = self.copies([i for i in self.early if i <= cut], new)
-        old = self.copies([i for i in self.late if i in front], old)
-        started = sum(isa(stages.ops[i], WarpGroupDotOp) for i in front)
-        rest = [i for i in self.early if i > cut and i not in stages.packs]
-        new = self.copies(rest, new, {stages.ops[cut].results[0]: started})
-        old = self.copies([i for i in self.late if i not in front], old)
-        new = self.copies(sorted(stages.packs), new)
-        ends = [(old if k in stages.late_args else new).get(end, end) for k, end in enumerate(self.ends)]
-        return [*ends, *(new.get(v, v) for v in stages.forwarded)]
-
-    def copies(
-        self, numbers: Iterable[int], known: _Known, pendings: Mapping[ir.Value, int] | None = None
-    ) -> dict[ir.Value, ir.Value]:
-        """Copy ops here, with ``known`` values; waits for the dots in ``pendings`` leave so many under way."""
-        after = dict(known)
-        for op in (self.stages.ops[i] for i in numbers):
-            made = op.clone(ip=ir.InsertionPoint.current).operation
-            for inner in all_ops(made):
-                for i, value in enumerate(list(inner.operands)):
-                    if value in after:
-                        inner.operands[i] = after[value]
-            if isa(op, WarpGroupDotWaitOp) and pendings and source_of(op) in pendings:
-                count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), pendings[source_of(op)])
-                made.attributes["pendings"] = count
-            after.update(zip(op.results, made.results, strict=True))
-        return after
+def _rewrite(stages: DotStages) -> None:
+    """Replace the loop of ``stages``, in a branch where it may not run."""
+    loop = stages.loop
+    if runs_surely(loop):
+        _expander(stages).run()
+        return
+    guarded, used = guard(loop)
+    end = end_of(guarded)
+    expander = _expander(stages)
+    with ir.InsertionPoint(end), loop.location:
+        results = expander.written(For(loop).inits)
+    for number, i in enumerate(used):
+        end.operands[number] = results[i]
+    loop.erase()

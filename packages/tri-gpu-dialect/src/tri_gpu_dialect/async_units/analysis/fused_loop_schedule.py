@@ -32,8 +32,8 @@ def between(first: ir.Operation, second: ir.Operation) -> list[ir.Operation] | N
     return found if moves else None
 
 
-def forwarded_alike(one: DotStages, other: DotStages) -> list[int] | None:
-    """For each value that ``other`` hands to its late stage the number of the one that ``one`` hands; None: stages differ."""
+def forwarded_alike(one: DotStages, other: DotStages) -> dict[ir.Value, ir.Value] | None:
+    """For each value that ``other`` hands to its late stage the one that ``one`` hands; None: stages differ."""
     if one.late_args != other.late_args or len(one.late) != len(other.late):
         return None
     if [v.type for v in one.loop.operands] != [v.type for v in other.loop.operands]:
@@ -41,10 +41,10 @@ def forwarded_alike(one: DotStages, other: DotStages) -> list[int] | None:
     found = _Likeness(one, other)
     if not found.ops() or not found.ends():
         return None
-    numbers = {found.known.get(value): i for i, value in enumerate(one.forwarded)}
-    if len(one.forwarded) != len(other.forwarded) or set(numbers) != set(other.forwarded):
+    handed = {found.known.get(value): value for value in one.forwarded}
+    if len(one.forwarded) != len(other.forwarded) or set(handed) != set(other.forwarded):
         return None
-    return [numbers[value] for value in other.forwarded]
+    return {value: handed[value] for value in other.forwarded}
 
 
 @dataclass

@@ -38,10 +38,6 @@ class Part(enum.Enum):
     EPILOGUE = enum.auto()
 
 
-def _not_predicated(op: ir.Operation, known: Mapping[ir.Value, ir.Value], live: ir.Value) -> None:
-    """Ops do no harm in iterations that there are not."""
-
-
 def _as_they_are(op: ir.Operation, made: ir.Operation, part: Part) -> None:
     """Copies are like the ops of the old loop."""
 
@@ -52,18 +48,20 @@ class Expander:
 
     ``peel``: the last iteration is behind the new loop, for schedules of two stages (else: earlier stages run beyond the end).
     ``predicate``: gives what stands for an op, with what is ``known`` of its operands, where it is to do nothing unless ``live``; None:
-    a copy of it.  ``annotate``: changes a copy that was made of an op in some part.
+    a copy of it.  Without it, ops do no harm in iterations that there are not.  ``annotate``: changes a copy that was made of an op in
+    some part.  ``guarded``: what is written stands where the old loop has an iteration.
     ``attributes`` and ``without``: of the new loop, against those of the old one.
     """
 
     schedule: Schedule
     peel: bool = False
-    predicate: Callable[[ir.Operation, Mapping[ir.Value, ir.Value], ir.Value], ir.Operation | None] = (
-        _not_predicated
+    predicate: Callable[[ir.Operation, Mapping[ir.Value, ir.Value], ir.Value], ir.Operation | None] | None = (
+        None
     )
     annotate: Callable[[ir.Operation, ir.Operation, Part], None] = _as_they_are
     attributes: Mapping[str, ir.Attribute] = field(default_factory=dict)
     without: Sequence[str] = ("tt.num_stages",)
+    guarded: bool = False
 
     def __post_init__(self) -> None:
         if self.peel and self.schedule.stages != 2:
@@ -96,6 +94,15 @@ class Expander:
                 f"a result of the loop is carried by stage {stage}, which runs beyond its end"
             )
 
+    def written(self, inits: Sequence[ir.Value]) -> list[ir.Value]:
+        """The prologue from ``inits``, the new loop and the peeled last iteration, here; gives the results of the old loop."""
+        return self.epilogue(list(self.kernel(self.prologue(inits)).results))
+
+    @property
+    def forwarded(self) -> list[ir.Value]:
+        """What the new loop carries behind the old one's values and what is added."""
+        return [each.value for each in self.schedule.forwarded]
+
     # --- parts --------------------------------------------------------------------------------------------
 
     def prologue(self, inits: Sequence[ir.Value]) -> list[ir.Value]:
@@ -109,7 +116,9 @@ class Expander:
         """The new loop, here."""
         lower, upper, step = self.loop.bounds
         ahead = {s: self.distance(self.schedule.counted - s) for s in range(self.schedule.counted)}
-        limits = {} if self.peel else {s: subtract(upper, d) for s, d in ahead.items()}
+        limits = (
+            {} if self.peel or self.predicate is None else {s: subtract(upper, d) for s, d in ahead.items()}
+        )
         if self.peel and self.schedule.counted == 0:
             lower = add(lower, step)
         elif self.peel:
@@ -173,7 +182,7 @@ class Expander:
 
     def live(self, iteration: int) -> ir.Value | None:
         """Whether there is iteration number ``iteration``, computed where it was first asked for; None: there is."""
-        if self.trips is not None and iteration < self.trips:
+        if iteration < (self.trips or int(self.guarded)):
             return None
         if iteration not in self.lives:
             self.lives[iteration] = less(self.nth(iteration), self.loop.upper)
@@ -251,7 +260,7 @@ class _Copies:
             iteration = self.first - stage
             if stage <= self.schedule.counted:
                 known[variable] = self.expander.nth(iteration)
-            live = self.expander.live(iteration)
+            live = self.expander.live(iteration) if self.expander.predicate is not None else None
         elif self.index is not None and stage < self.schedule.counted:
             distance = self.ahead.get(stage) or self.expander.distance(self.schedule.counted - stage)
             known[variable] = add(self.index, distance)
@@ -266,7 +275,8 @@ class _Copies:
         known, live = self.known[stage], self.lives[stage]
         for value in self.schedule.coming.get(op, ()):
             known[value] = self.coming(value, stage + 1)
-        made = None if live is None else self.expander.predicate(op, known, live)
+        predicate = self.expander.predicate
+        made = predicate(op, known, live) if predicate is not None and live is not None else None
         if made is None:
             made = clone_mapped(op, known)
         else:
