@@ -19,7 +19,7 @@ It is done to loops that ``pipeline`` made.  Operands that the instruction itsel
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -27,7 +27,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotOp
 from tri_core.ir.dots import Dot
 from tri_core.ir.regions import For, loops_in
-from tri_core.ir.rewriting import create_like, for_like
+from tri_core.ir.rewriting import clone_mapped, create_like
 from tri_core.ir.traits import is_rematerializable, source_of
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
@@ -45,6 +45,8 @@ from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
 from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding
 from tri_gpu_dialect.layouts import REGISTER
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.transforms.pipeline.expander import Expander
+from tri_gpu_dialect.transforms.pipeline.schedule import Place, Schedule
 from tri_gpu_dialect.types import shape_of, tensor_info, tensor_type
 
 __all__ = ["Prefetch"]
@@ -72,7 +74,7 @@ class Prefetch(Pass):
             for loop in loops_in(function):
                 plan = _Plan.of(loop, self.steps)
                 if plan is not None and sum(dot.words for dot in plan.dots) <= self.words:
-                    _Rotation(loop, plan).run()
+                    _rotate(loop, plan)
 
 
 # --- what there is ----------------------------------------------------------------------------------------
@@ -117,11 +119,11 @@ class _Chain:
         """The number of the stage: an argument of the loop's body."""
         return cast(self.index, MemDescIndexOp).index
 
-    def at(self, slot: ir.Value) -> ir.Value:
-        """The view of stage number ``stage``, as the load sees it, at the ambient insertion point."""
-        view = _copy(self.index, {self.slot: slot}).results[0]
+    def again(self) -> ir.Value:
+        """The view of the stage that the load sees, once more, at the ambient insertion point."""
+        view = clone_mapped(self.index, {}).results[0]
         for op in self.views:
-            view = _copy(op, {source_of(op): view}).results[0]
+            view = clone_mapped(op, {source_of(op): view}).results[0]
         return view
 
     def read(self, view: ir.Value, start: int, width: int) -> ir.Value:
@@ -236,6 +238,8 @@ def _is_apart(head: Sequence[ir.Operation], body: ir.Block) -> bool:
                 return False
             if any(u.owner.operation not in inside for u in body.arguments[1 + use.operand_number].uses):
                 return False
+            if next(iter(body.owner.results[use.operand_number].uses), None) is not None:
+                return False
     return True
 
 
@@ -296,79 +300,28 @@ def _words(type_: ir.Type) -> int:
 # --- the new loop -----------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Rotation:
-    """One loop being rewritten."""
+#: clusters of the new loop: the dots but the last piece; the next iteration's head and first slices; the last piece, and what follows it
+_PIECES, _NEXT, _LAST = range(3)
 
-    loop: ir.Operation
-    plan: _Plan
 
-    def run(self) -> None:
-        """Replace the loop."""
-        body = self.loop.regions[0].blocks[0]
-        for op in self.plan.early:
-            op.move_before(self.plan.dots[-1].op)
-        inits = list(self.loop.operands)[3:]
-        with ir.InsertionPoint(self.loop), self.loop.location:
-            known = dict(zip(body.arguments, [For(self.loop).lower, *inits], strict=True))
-            made = self.again(known)
-            first = self.slices(known)
-        coming = list(terminator(body).operands)
-        inits = [made.get(v, init) for v, init in zip(coming, inits, strict=True)]
-        new = self.moved([*inits, *first], coming)
-        for old, result in zip(self.loop.results, new.results, strict=False):
-            old.replace_all_uses_with(result)
-        self.loop.erase()
-
-    def again(self, known: Mapping[ir.Value, ir.Value]) -> dict[ir.Value, ir.Value]:
-        """The head once more, with other values for arguments; its results by the old ones."""
-        made: dict[ir.Value, ir.Value] = dict(known)
-        for op in self.plan.head:
-            made.update(zip(op.results, _copy(op, made).results, strict=True))
-        return {r: made[r] for op in self.plan.head for r in op.results}
-
-    def slices(self, known: Mapping[ir.Value, ir.Value]) -> list[ir.Value]:
-        """The first slice of every operand of every dot, from the stages that ``known`` says."""
-        return [c.read(c.at(known[c.slot]), 0, dot.width) for dot in self.plan.dots for c in dot.operands]
-
-    def moved(self, inits: Sequence[ir.Value], coming: Sequence[ir.Value]) -> ir.Operation:
-        """The loop that remains, of the old one's ops without the head."""
-        old = self.loop.regions[0].blocks[0]
-        bounds = list(self.loop.operands)[:3]
-        made = for_like(self.loop, bounds, inits, ip=ir.InsertionPoint(self.loop))
-        block = made.regions[0].blocks[0]
-        for before, after in zip(old.arguments, block.arguments, strict=False):
-            before.replace_all_uses_with(after)
-        for op in block_ops(old):
-            if op not in self.plan.head:
-                block.append(op)
-        with self.loop.location:
-            self.iteration(block, bounds[2])
-        return made
-
-    def iteration(self, block: ir.Block, step: ir.Value) -> None:
-        """Cut the dots in the new body, and put the next iteration's head and slices before the last piece."""
-        ends = terminator(block)
-        count = len(ends.operands)
-        index, *arguments = block.arguments
-        first = iter(arguments[count:])
-        last = [_cut(dot, (next(first), next(first))) for dot in self.plan.dots][-1]
-        coming = list(ends.operands)
-        results = {r for op in self.plan.head for r in op.results}
-        # what the head hands to its next time is carried one iteration ahead
-        known = {a: a if v in results else v for a, v in zip(arguments, coming, strict=False)}
-        with ir.InsertionPoint(last):
-            following = ir.Operation.create("arith.addi", results=[step.type], operands=[index, step])
-            known[index] = following.results[0]
-            again = self.again(known)
-            fetched = self.slices(known)
-        yielded = [again.get(v, v) for v in coming]
-        with ir.InsertionPoint(ends):
-            ir.Operation.create("scf.yield", operands=[*yielded, *fetched])
-        ends.erase()
-        for chain in (c for dot in self.plan.dots for c in dot.operands):
-            for op in (*chain.casts[::-1], chain.load, *chain.views[::-1], chain.index):
-                _erase_unused(op)
+def _rotate(loop: ir.Operation, plan: _Plan) -> None:
+    """Replace ``loop``: the head and the first slices are a stage of their own, an iteration ahead, before the last piece of a dot."""
+    body = For(loop).body
+    for op in plan.early:
+        op.move_before(plan.dots[-1].op)
+    behind = block_ops(body)[len(plan.head)]
+    with ir.InsertionPoint(behind), loop.location:
+        first = iter([c.read(c.again(), 0, dot.width) for dot in plan.dots for c in dot.operands])
+    ahead = block_ops(body)[: block_ops(body).index(behind)]
+    last = [_cut(dot, (next(first), next(first))) for dot in plan.dots][-1]
+    for chain in (c for dot in plan.dots for c in dot.operands):
+        for op in (*chain.casts[::-1], chain.load, *chain.views[::-1], chain.index):
+            _erase_unused(op)
+    rest = block_ops(body)[len(ahead) : -1]
+    place = rest.index(last)
+    places = {op: Place(0, _NEXT) for op in ahead}
+    places.update((op, Place(1, _PIECES if i < place else _LAST)) for i, op in enumerate(rest))
+    Expander(Schedule(loop, places, 2), without=()).run()
 
 
 def _cut(dot: _Dot, first: tuple[ir.Value, ...]) -> ir.Operation:
@@ -391,12 +344,3 @@ def _cut(dot: _Dot, first: tuple[ir.Value, ...]) -> ir.Operation:
 def _erase_unused(op: ir.Operation) -> None:
     if next(iter(op.results[0].uses), None) is None:
         op.erase()
-
-
-def _copy(op: ir.Operation, known: Mapping[ir.Value, ir.Value]) -> ir.Operation:
-    """A copy of ``op`` here, with other operands where ``known`` says so."""
-    made = op.clone(ip=ir.InsertionPoint.current).operation
-    for i, value in enumerate(list(op.operands)):
-        if value in known:
-            made.operands[i] = known[value]
-    return made
