@@ -18,8 +18,9 @@ from tri_runtime.loader.elf import damaged, read_object
 from tri_runtime.loader.linking import addresses_of, lay_out, link
 from tri_runtime.loader.memory import CodeMemory
 from tri_runtime.loader.symbols import process_symbol
+from tri_runtime.loader.triples import loadable_triple
 
-__all__ = ["LoadedObject", "load_ir", "loadable_triple"]
+__all__ = ["LoadedObject", "load_ir"]
 
 logger = logging.getLogger(__name__)
 
@@ -99,10 +100,3 @@ def _compiled(text: str, opt_level: int) -> bytes:
         module.triple = triple
         module.data_layout = str(machine.target_data)
         return bytes(machine.emit_object(module))
-
-
-def loadable_triple(triple: str) -> str:
-    """``triple`` with objects in ELF, whatever the system's own linker reads."""
-    _, _, system, *rest = [*triple.split("-"), "", ""]
-    native = not system.startswith(("darwin", "macos", "windows"))
-    return triple if native or "elf" in rest else f"{triple}-elf"

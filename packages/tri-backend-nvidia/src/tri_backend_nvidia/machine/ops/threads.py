@@ -5,7 +5,6 @@
 from collections.abc import Sequence
 
 from tri_backend_nvidia.machine.base import NVM, Array, In, Out, text
-from tri_backend_nvidia.machine.simulation import ordered_barriers
 from tri_core.ir.traits import Pure
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
@@ -129,6 +128,8 @@ class OrderedBarrierOp(MachineOp, dialect=NVM, name="ordered_barrier"):
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """Groups of one partition run in step here, and values do not depend on who is first: the barriers are told, no more."""
         first, groups, threads = (ir.IntegerAttr(x).value for x in (self.first, self.groups, self.threads))
+        from tri_backend_nvidia.machine.simulation import ordered_barriers
+
         ordered_barriers.step(cta, text(self.step), operands[0], range(first, first + groups), 2 * threads)
         return []
 
