@@ -336,14 +336,21 @@ def test_warmup_compiles_every_configuration() -> None:
 
 
 def test_wrong_names_are_refused() -> None:
-    with pytest.raises(OptionError, match="key of autotune names 'm', no parameter of scale"):
-        tri.autotune(configs(), key=["m"])(scale_kernel())
     with pytest.raises(OptionError, match="restore_value of autotune names 'z'"):
         tri.autotune(configs(), key=[], restore_value=["z"])(scale_kernel())
     with pytest.raises(LaunchError, match="given 'BLOCK', which its configurations set"):
         tuned()[grid](*arrays(), N, BLOCK=16)
     with pytest.raises(OptionError, match="'M' is neither a parameter of scale nor an option"):
         tri.heuristics({"M": lambda args: 1})(scale_kernel())[grid](*arrays(), N, BLOCK=16)
+
+
+def test_a_key_may_name_what_is_no_parameter(caplog: pytest.LogCaptureFixture) -> None:
+    kernel = tri.autotune(configs(), key=["n", "m"])(scale_kernel())
+    assert "key of autotune names 'm', no parameter of scale" in caplog.text
+    x, y = arrays()
+    for n in (N, N, N // 2):
+        kernel[grid](x, y, n)
+    assert len(kernel.cache) == 2
 
 
 def test_heuristics_compute_options() -> None:

@@ -293,6 +293,24 @@ def test_compile_hooks_are_none_or_a_function(theirs: Any) -> None:
 
 
 @pytest.mark.usefixtures("cpu")
+def test_a_launch_whose_compile_a_hook_forbids_is_left_out(theirs: Any) -> None:
+    kernel, other = scale_kernel(), scale_kernel()
+    launch(kernel)
+    x, y = np.ones(256, np.float32), np.zeros(256, np.float32)
+    with theirs.runtime.scope(), tri.target("cpu"):
+        theirs.runtime.jit_cache_hook = lambda **facts: True
+        kernel[grid](x, y, 256, BLOCK=64)  # is there already
+        made = y.copy()
+        y[:] = 0
+        assert other[grid](x, y, 256, BLOCK=128) is None
+        assert other.warmup(x, y, 256, grid=grid, BLOCK=128) is None
+        assert not y.any()
+    with tri.target("cpu"):
+        assert other[grid](x, y, 256, BLOCK=128) is not None
+    np.testing.assert_array_equal(y, made)
+
+
+@pytest.mark.usefixtures("cpu")
 def test_loads_are_told(theirs: Any) -> None:
     seen: list[tuple[str, Any, str]] = []
 

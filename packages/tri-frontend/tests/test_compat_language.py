@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,3 +129,21 @@ def test_static_methods_of_aggregates() -> None:
     out: Any = np.zeros(2, np.int32)
     of_pairs[(1,)](out, 7)
     assert out.tolist() == [21, 14]
+
+
+# --- what one version or the other accepts ------------------------------------------------------------------
+
+
+@tri.jit
+def column_of_a_scalar(out_ptr, x_ptr):
+    column = tl.load(x_ptr)[:, None]
+    tl.static_assert(len(column.shape) == 1)
+    tl.store(out_ptr + tl.arange(0, 1), column + 1)
+
+
+def test_a_scalar_has_no_dimension_to_keep() -> None:
+    for context in (contextlib.nullcontext(), tri.interpret()):
+        out = np.zeros(1, np.float32)
+        with context:
+            column_of_a_scalar[(1,)](out, np.full(1, 4, np.float32))
+        assert out[0] == 5

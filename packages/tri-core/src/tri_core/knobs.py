@@ -41,6 +41,7 @@ __all__ = [
     "overrides",
     "parse_bool",
     "parse_size",
+    "parse_triton_version",
     "plugin_snapshot",
     "register",
     "scope",
@@ -66,6 +67,14 @@ def parse_size(text: str) -> int:
     if not 0 <= number < float("inf"):
         raise ValueError("write a number of bytes, as in 2G")
     return int(number * scale)
+
+
+def parse_triton_version(text: str) -> str:
+    """``3.9.0`` or ``3.6.0``, written so, shorter, or with another last number."""
+    for known_ in ("3.9", "3.6"):
+        if text.strip() == known_ or text.strip().startswith(f"{known_}."):
+            return f"{known_}.0"
+    raise ValueError("write 3.9 or 3.6")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,6 +174,13 @@ CORE = KnobGroup(
         Knob(
             name="DOT_PRECISION",
             help="default_dot_input_precision of launches that do not say: ieee, tf32, tf32x3",
+            affects_codegen=True,
+        ),
+        Knob(
+            name="TRITON_VERSION",
+            default="3.9.0",
+            parse=parse_triton_version,
+            help="the version of Triton, 3.9 or 3.6, that programs see and whose types sums of bfloat16 have",
             affects_codegen=True,
         ),
         Knob(name="VERIFY", default=False, parse=parse_bool, help="verify the module after every pass"),

@@ -106,6 +106,7 @@ compilation = Group(
         "fp_fusion": "FP_FUSION",
         "no_fp_fusion": "NO_FP_FUSION",
         "dot_precision": "DOT_PRECISION",
+        "triton_version": "TRITON_VERSION",
     },
     {"listener": COMPILED},
 )

@@ -323,11 +323,13 @@ def item(input: tensor, *, _semantic: Builder) -> tensor:
 
 
 def getitem(b: Builder, x: tensor, index: Any) -> tensor:
-    """``x[:, None]``: a ``None`` adds a dimension of size 1, a ``:`` keeps one.
+    """``x[:, None]``: a ``None`` adds a dimension of size 1, a ``:`` keeps one; of a scalar, which has none, it keeps nothing.
 
     Raises CompilationError for anything else: a block has no elements to pick at run time.
     """
     entries = index if isinstance(index, tuple) else (index,)
+    if not dimensions(x):
+        entries = tuple(entry for entry in entries if entry != slice(None))
     for axis, entry in enumerate(entries):
         if entry is None:
             x = expand_axis(b, x, axis) if dimensions(x) else splat_to(b, x, (1,))

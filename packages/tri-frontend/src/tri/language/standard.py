@@ -16,6 +16,7 @@ from tri.language.math import exp, fdiv
 from tri.language.reductions import associative_scan, lane_indices, reduce
 from tri.language.selection import maximum, minimum, where
 from tri.language.shapes import expand_dims, join, reshape
+from tri.manners import widens_bfloat16
 
 __all__ = [
     "argmax",
@@ -46,9 +47,11 @@ __all__ = [
 
 @constexpr_function
 def sum_dtype(given: t.dtype | None, element: t.dtype) -> t.dtype:
-    """The dtype that a sum or a product runs in: narrow integers widen to 32 bits."""
+    """The dtype of a sum or a product: narrow integers widen to 32 bits, and bfloat16 under Triton 3.6's manners."""
     if given is not None:
         return given
+    if element.is_bf16() and widens_bfloat16():
+        return t.float32
     if element.is_int_signed():
         return t.int32 if element.int_bitwidth < 32 else element
     if element.is_int_unsigned():

@@ -27,7 +27,7 @@ from tri.launch.mocks import mocked
 from tri.launch.observers import observed, overlap_launch, tell_load
 from tri.launch.overlaps import OverlapCheck
 from tri.launch.readers import Constant
-from tri.launch.reported import add_knobs, compile_reported, load_reported
+from tri.launch.reported import Skipped, add_knobs, compile_reported, load_reported
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
 from tri.launch.writes import check_read_only
@@ -159,13 +159,19 @@ class Dispatcher:
 
     # --- launching ------------------------------------------------------------------------------------
 
-    def launch_plainly(self, grid: Grid, /, *args: Any, **kwargs: Any) -> CompiledKernel:
-        """Launch."""
-        return self.launch(grid, args, kwargs)
+    def launch_plainly(self, grid: Grid, /, *args: Any, **kwargs: Any) -> CompiledKernel | None:
+        """Launch; None where a hook leaves it out."""
+        try:
+            return self.launch(grid, args, kwargs)
+        except Skipped:
+            return None
 
-    def launch_and_learn(self, grid: Grid, /, *args: Any, **kwargs: Any) -> CompiledKernel:
+    def launch_and_learn(self, grid: Grid, /, *args: Any, **kwargs: Any) -> CompiledKernel | None:
         """Launch, and have compiled code do the like of it from then on."""
-        kernel = self.launch(grid, args, kwargs)
+        try:
+            kernel = self.launch(grid, args, kwargs)
+        except Skipped:
+            return None
         if self._fast.is_curious():
             self._learn(args, kwargs)
             self.call = self._fast.call
@@ -213,7 +219,7 @@ class Dispatcher:
         return (facts, choice, setting, *((name, hashable(value)) for name, value in options.items()))
 
     def launch(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel:
-        """Launch over ``grid``; compiles on the first call for such arguments."""
+        """Launch over ``grid``; compiles on the first call for such arguments. Skipped where a hook leaves it out."""
         choice, overrides = chosen(), knobs.overridden()
         # the method again, without the call
         is_settled = overrides is None and knobs.EPOCH[knobs.ASSIGNED] is self._epoch
@@ -284,13 +290,16 @@ class Dispatcher:
         """The arguments of a call by name, defaults and options included."""
         return {**self.defaults, **dict(zip(self.function.arg_names, args, strict=False)), **kwargs}
 
-    def warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel | FutureKernel:
+    def warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel | FutureKernel | None:
         """Compile for such arguments without launching or loading; a dtype stands for an aligned array of it."""
         source, target, options = self.plan(args, kwargs)
         mode = active_mode.get()
         if mode is not None:
             return mode.submit(source, target, options)
-        return self._compile(source, target, options, warmup=True)
+        try:
+            return self._compile(source, target, options, warmup=True)
+        except Skipped:
+            return None
 
     def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ASTSource, Target, dict[str, Any]]:
         """What a launch with such arguments would compile: source, target, options."""

@@ -39,8 +39,11 @@ Hook = Callable[..., Any]
 class HookChain:
     """Callables that are called in order; ``reversed`` ones in the opposite order.
 
-    ``calls`` is the list itself, changed in place, so that a launch looks at one object for good.
+    ``calls`` is the list itself, changed in place, so that a launch looks at one object for good.  ``skips``: a launch
+    whose compile a hook of this chain forbids does nothing, where it would raise.
     """
+
+    skips = False
 
     def __init__(self, reversed: bool = False) -> None:
         self.calls: list[Hook] = []

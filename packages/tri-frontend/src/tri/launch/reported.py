@@ -24,13 +24,17 @@ if TYPE_CHECKING:
     from tri_core.runtime import LoadedKernel, Runtime
     from tri_core.target import DeviceInfo, Target
 
-__all__ = ["add_knobs", "compile_reported", "load_reported"]
+__all__ = ["Skipped", "add_knobs", "compile_reported", "load_reported"]
+
+
+class Skipped(Exception):
+    """A hook forbids to compile, and the launch is left out."""
 
 
 def compile_reported(
     source: ASTSource, target: Target, options: dict[str, Any], *, warmup: bool
 ) -> CompiledKernel:
-    """Compile; CompileRefused where a hook forbids it."""
+    """Compile; CompileRefused, or Skipped, where a hook forbids it."""
     from tri_core.compiler import compile as compile_source
     from tri_core.compiler.observe import stage_times
 
@@ -38,6 +42,8 @@ def compile_reported(
         return compile_source(source, target, options)
     before = cache_hook_facts(source, str(target), options, warmup=warmup, cached=False)
     if JIT_CACHE(**before):
+        if JIT_CACHE.skips:
+            raise Skipped
         raise CompileRefused(
             f"a jit_cache_hook forbids to compile {source.name} for {target}",
             remedy="compile it before, or remove the hook from tri.knobs.runtime.jit_cache_hook",

@@ -7,6 +7,7 @@ two would disturb each other's times.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Autotuner", "autotune"]
 
+logger = logging.getLogger("tri.autotune")
 _QUANTILES = (0.5, 0.2, 0.8)
 #: milliseconds of device time spent on a configuration, where the user does not say
 _WARMUP, _REP = 25, 100
@@ -106,14 +108,22 @@ class Autotuner(Wrapper):
         return made
 
     def _check_names(self) -> None:
-        for what in ("keys", "reset_to_zero", "restore_value"):
+        for what in ("reset_to_zero", "restore_value"):
             for name in getattr(self, what):
                 if name not in self.arg_names:
                     raise OptionError(
-                        f"{'key' if what == 'keys' else what} of autotune names {name!r}, no parameter of "
-                        f"{self.__name__}",
+                        f"{what} of autotune names {name!r}, no parameter of {self.__name__}",
                         remedy=f"its parameters are {', '.join(self.arg_names)}",
                     )
+        for name in self.keys:
+            if (
+                name not in self.arg_names
+            ):  # as in Triton: an option of launches, or of another version of the kernel
+                logger.warning(
+                    "key of autotune names %r, no parameter of %s: it counts where a launch gives it",
+                    name,
+                    self.__name__,
+                )
 
     # --- launching ------------------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 from typing import Any
 
-from tri.compat.triton.table import EXTRA, GONE, MODULES, VERSION, Module, vendor
+from tri.compat.triton.table import EXTRA, GONE, MODULES, Module, vendor
+from tri.compat.triton.versions import REPORTED
 
 __all__ = ["Finder", "StandIn"]
 
@@ -106,7 +107,7 @@ def row_of(name: str) -> Module | None:
 
 
 class Finder(importlib.metadata.DistributionFinder):
-    """Finds ``triton`` and its submodules, and says that version ``VERSION`` of it is installed."""
+    """Finds ``triton`` and its submodules, and says which version of it is installed."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -155,7 +156,7 @@ class _Distribution(importlib.metadata.Distribution):
     def read_text(self, filename: str) -> str | None:
         if filename == "METADATA":
             message = Message()
-            message["Metadata-Version"], message["Name"], message["Version"] = "2.1", "triton", VERSION
+            message["Metadata-Version"], message["Name"], message["Version"] = "2.1", "triton", REPORTED.text
             return message.as_string()
         return None
 

@@ -190,6 +190,11 @@ for _theirs, _ours in (
     _ours.add(_reported(_theirs))
 
 
+def link(on: bool) -> None:
+    """Whether launches are left out, as in Triton, whose compile a ``jit_cache_hook`` forbids."""
+    JIT_CACHE.skips = on
+
+
 class Hooks(base_knobs):
     """A group with hooks: its own while it is in force."""
 

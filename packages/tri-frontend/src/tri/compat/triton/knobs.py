@@ -24,6 +24,7 @@ from tri.compat.triton.hooks import (
     autotune_listener,
     compilation_listener,
 )
+from tri.compat.triton.hooks import link as link_hooks
 from tri.compat.triton.settings import *  # noqa: F403  Triton has these names here
 from tri.compat.triton.settings import (
     base_knobs,
@@ -309,6 +310,7 @@ ALIASES: dict[str, core_knobs.Alias] = {
 
 def link() -> None:
     """Have tri's knobs follow Triton's settings; the log says once which variables of the environment do nothing."""
+    link_hooks(True)
     for name, read in ALIASES.items():
         core_knobs.alias(name, read)
     for owner in in_force.values():
@@ -319,5 +321,6 @@ def link() -> None:
 
 def unlink() -> None:
     """Undo :func:`link`."""
+    link_hooks(False)
     for name in ALIASES:
         core_knobs.alias(name, None)

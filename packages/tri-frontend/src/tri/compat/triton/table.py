@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["EXTRA", "GONE", "MODULES", "VERSION", "Module", "vendor"]
 
-#: the version of Triton whose interface stands in
+#: the version of Triton whose interface stands in; what programs see is :mod:`tri.compat.triton.versions`'s
 VERSION = "3.9.0"
 
 
@@ -42,7 +42,9 @@ EXTRA = "triton.language.extra"
 _LANGUAGE = "tri.language"
 _INTERNAL = "tri has its own compiler: compile through triton.compile, or tri.compile"
 _NO_LIBRARY = f"there is no libtriton behind this module; {_INTERNAL}"
-_NO_PROFILER = "use the profiler of the device's vendor, or tri_runtime's do_bench for timing"
+_NO_PROFILER = (
+    "tri has no sessions of a profiler: use that of the device's vendor, or tri.testing.do_bench for timing"
+)
 _GLUON = "Gluon kernels name one vendor's layouts and instructions; write the kernel in triton.language"
 
 _ERRORS = {
@@ -153,8 +155,9 @@ MODULES: dict[str, Module] = {
             },
             "compile": f"{_HERE}.targets:compile",
             "must_use_result": "tri.language:must_use_result",
+            "__version__": f"{_HERE}.versions:REPORTED.text",
         },
-        values={"__version__": VERSION},
+        live=frozenset({"__version__"}),
     ),
     # --- the language
     "triton.language": Module(
@@ -268,8 +271,23 @@ MODULES: dict[str, Module] = {
     "triton.tools.mxfp": Module((f"{_HERE}.mxfp",)),
     "triton._utils": Module((f"{_HERE}.utils", f"{_HERE}.dtypes")),
     "triton.errors": Module((), {"TritonError": _ERRORS["TritonError"]}),
-    "triton.profiler": Module(advice=_NO_PROFILER),
-    "triton.profiler.language": Module(advice=_NO_PROFILER),
+    "triton.profiler": Module((f"{_HERE}.profiler",), advice=_NO_PROFILER),
+    **{
+        f"triton.profiler.{name}": Module(advice=_NO_PROFILER)
+        for name in (
+            "context",
+            "data",
+            "flags",
+            "hooks",
+            "language",
+            "metric",
+            "mode",
+            "proton",
+            "specs",
+            "state",
+            "viewer",
+        )
+    },
     "triton._C": Module(advice=_NO_LIBRARY),
     "triton._C.libtriton": Module(advice=_NO_LIBRARY),
 }
@@ -291,4 +309,9 @@ GONE: dict[str, str] = {
     "triton.tools.disasm": "kernel.asm has what the vendor's tools disassemble",
     "triton.tools.compile": "use tri compile --aot",
     "triton.tools.link": "use tri link",
+    "triton.profiler.profile": _NO_PROFILER,
+    "triton.profiler.scope": "its classes and functions are in triton.profiler",
+    "triton.tools.build_extern": "functions of libdevice are in triton.language.extra.libdevice",
+    "triton.tools.triton_to_gluon_translator": _GLUON,
+    "triton.tools.gsan": "tri.interpret() checks memory and races, debug=True what a launch reads and writes",
 }
