@@ -35,6 +35,7 @@ from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
 from tri_gpu_dialect.policies.gpu import AsyncPolicy, DotPolicy, PipelinePolicy
+from tri_gpu_dialect.transforms.pipeline.strategies import AsyncCopy
 
 __all__ = ["make_primitives", "pipeline", "policy", "simulated"]
 
@@ -99,7 +100,7 @@ def policy(target: Target, given: CommonOptions) -> HopperPolicy:
     return HopperPolicy(
         dots=DotPolicy(instructions=(*in_tensor_memory, *matrix_instructions(target, registers))),
         pipeline=PipelinePolicy(
-            async_copy_bits=(32, 64, 128) if target.has("cp-async") else (),
+            loads=AsyncCopy(requires="cp-async") if target.has("cp-async") else None,
             prefetch=target.has("cp-async"),
             split_loops=options.split_loops,
         ),

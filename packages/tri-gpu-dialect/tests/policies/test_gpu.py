@@ -11,6 +11,7 @@ from tri_core.errors import PluginError
 from tri_gpu_dialect.policies.gpu import AsyncPolicy, DefaultPolicy, DotPolicy, PipelinePolicy, Specialization
 from tri_gpu_dialect.testing.block_copies import BLOCK_COPY_POLICY
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
+from tri_gpu_dialect.transforms.pipeline.strategies import AsyncCopy, ThroughRegisters
 
 
 @pytest.mark.parametrize(
@@ -20,8 +21,11 @@ from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
         (AsyncPolicy, {"registers": True}),
         (AsyncPolicy, {"block_copies": object()}),
         (AsyncPolicy, {"producer": 1}),
-        (PipelinePolicy, {"async_copy_bits": [32, 64]}),
-        (PipelinePolicy, {"async_copy_bits": (32, "64")}),
+        (PipelinePolicy, {"loads": "registers"}),
+        (PipelinePolicy, {"loads": (32, 64)}),
+        (AsyncCopy, {"bits": [32, 64]}),
+        (AsyncCopy, {"bits": (32, "64")}),
+        (ThroughRegisters, {"stages": 2.5}),
         (DotPolicy, {"instructions": (1,)}),
         (Specialization, {"registers": (240,)}),
         (DefaultPolicy, {"dots": PipelinePolicy()}),

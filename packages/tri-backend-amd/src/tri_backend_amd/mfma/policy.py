@@ -18,6 +18,7 @@ from tri_gpu_dialect.policies.matrix import (
     is_made_of_dot,
     split_warps,
 )
+from tri_gpu_dialect.transforms.pipeline.strategies import ThroughRegisters
 from tri_gpu_dialect.types import shape_of
 
 __all__ = ["MfmaPolicy", "mfma_policy"]
@@ -109,7 +110,7 @@ def mfma_policy(processor: str, warps: int, least: int = 0, kpack: int = 0) -> D
         return DefaultPolicy()
     return MfmaPolicy(
         dots=DotPolicy(instructions=rows, memory_by_cycles=True),
-        pipeline=PipelinePolicy(through_registers=True, split_loops=True),
+        pipeline=PipelinePolicy(loads=ThroughRegisters(), split_loops=True),
         processor=processor,
         warps=warps,
         pairs=() if kpack == 1 else matrix_instructions(processor, 2),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tri_gpu_dialect.policies.async_units import AsyncPolicy, Specialization
+from tri_gpu_dialect.policies.loads import LoadStrategy
 from tri_gpu_dialect.policies.matrix import MatrixInstruction, choose
 from tri_gpu_dialect.typed import TypedFields
 
@@ -38,15 +39,14 @@ class DotPolicy(TypedFields):
 class PipelinePolicy(TypedFields):
     """Software pipelining of loops.
 
-    ``async_copy_bits``: widths of the asynchronous copies from global to shared memory; none: there are none.
-    ``through_registers``: without them, loads are issued an iteration ahead to registers; else no loop is pipelined.
+    ``loads``: how loads that are issued ahead reach their use (:mod:`tri_gpu_dialect.transforms.pipeline.strategies`); None: no loop is
+    pipelined.
     ``prefetch``: operands of matrix instructions are read from their stages a slice ahead.
     ``split_loops``: loops of dots beside a producer are split where a mask begins or ceases to matter (None: yes); True: all loops of
     dots are, and by masks of loads as well.
     """
 
-    async_copy_bits: tuple[int, ...] = ()
-    through_registers: bool = False
+    loads: LoadStrategy | None = None
     prefetch: bool = False
     split_loops: bool | None = None
 

@@ -16,6 +16,7 @@ from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout
 from tri_gpu_dialect.lowering import MachineOp, SimulatedCTA
 from tri_gpu_dialect.policies.gpu import DefaultPolicy, DotPolicy, PipelinePolicy
 from tri_gpu_dialect.policies.matrix import MatrixInstruction
+from tri_gpu_dialect.transforms.pipeline.strategies import AsyncCopy
 
 __all__ = ["MATRIX_POLICY", "REFM", "MatrixOp", "RefMatrix"]
 
@@ -77,7 +78,7 @@ MATRIX_POLICY = DefaultPolicy(
             for t in ("f16", "f32")
         )
     ),
-    pipeline=PipelinePolicy(async_copy_bits=(32, 64, 128), prefetch=True),
+    pipeline=PipelinePolicy(loads=AsyncCopy(), prefetch=True),
 )
 
 registry.add_dialect(REFM)

@@ -27,6 +27,7 @@ from tri_gpu_dialect.policies.gpu import PipelinePolicy
 from tri_gpu_dialect.testing import ReferencePrimitives, make_target
 from tri_gpu_dialect.testing.dot_loops import dot_text, matmul, second_loads
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
+from tri_gpu_dialect.transforms.pipeline.strategies import AsyncCopy
 from tri_runtime.simulator import simulate
 
 
@@ -92,9 +93,7 @@ def test_without_the_policys_word_nothing_is_done(run) -> None:  # type: ignore[
     steps = [p for p in passes(3, 1) if not isinstance(p, Prefetch)]
     text = matmul(16, transposed=False, twice=False)
     before = str(run(text, *steps))
-    steps.insert(
-        4, Prefetch(policy=replace(MATRIX_POLICY, pipeline=PipelinePolicy(async_copy_bits=(32, 64, 128))))
-    )
+    steps.insert(4, Prefetch(policy=replace(MATRIX_POLICY, pipeline=PipelinePolicy(loads=AsyncCopy()))))
     assert str(run(text, *steps)) == before
 
 

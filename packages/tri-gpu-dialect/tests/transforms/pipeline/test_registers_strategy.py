@@ -27,9 +27,10 @@ from tri_gpu_dialect.policies.gpu import PipelinePolicy
 from tri_gpu_dialect.testing import ReferencePrimitives, make_target
 from tri_gpu_dialect.testing.dot_loops import matmul
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
+from tri_gpu_dialect.transforms.pipeline.strategies import ThroughRegisters
 from tri_runtime.simulator import simulate
 
-POLICY = replace(MATRIX_POLICY, pipeline=PipelinePolicy(through_registers=True))
+POLICY = replace(MATRIX_POLICY, pipeline=PipelinePolicy(loads=ThroughRegisters()))
 BY_CYCLES = replace(POLICY, dots=replace(POLICY.dots, memory_by_cycles=True))
 
 

@@ -1,1 +1,17 @@
-"""How a load of a pipelined loop reaches its use: each module makes the loop's ops, and their schedule, of one way to do it."""
+"""How loads of pipelined loops reach their use: what a backend puts in ``PipelinePolicy.loads``, a module for each way.
+
+``AsyncCopy``
+    asynchronous copies into a ring of stages in shared memory
+``ThroughRegisters``
+    to registers, and late to one buffer in shared memory
+``InRegisters``
+    to registers, where they stay
+
+They are records that :class:`tri_gpu_dialect.policies.loads.LoadStrategy` describes; a backend may have others.
+"""
+
+from tri_gpu_dialect.transforms.pipeline.strategies.async_copy import AsyncCopy
+from tri_gpu_dialect.transforms.pipeline.strategies.in_registers import InRegisters
+from tri_gpu_dialect.transforms.pipeline.strategies.registers import ThroughRegisters
+
+__all__ = ["AsyncCopy", "InRegisters", "ThroughRegisters"]

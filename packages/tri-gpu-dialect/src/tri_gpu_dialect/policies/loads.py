@@ -1,0 +1,27 @@
+"""What a policy says about loads of pipelined loops: the protocol of the strategies by which they reach their use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from tri_core.api import Target
+    from tri_core.mlir import ir
+    from tri_gpu_dialect.analysis import AxisInfos
+    from tri_gpu_dialect.transforms.pipeline.pipelined_loop import PipelinedLoop
+
+__all__ = ["LoadStrategy"]
+
+
+@runtime_checkable
+class LoadStrategy(Protocol):
+    """How a load of a pipelined loop reaches its use; :mod:`tri_gpu_dialect.transforms.pipeline.strategies` has those that there are."""
+
+    def check(self, target: Target | None) -> None:
+        """Raise PluginError, with the field and a remedy, where the memories of ``target`` (None: unknown) cannot serve it."""
+
+    def suits(self, load: ir.Operation, axes: AxisInfos) -> bool:
+        """Whether ``load`` can be brought to its use so; ``axes``: what is known of the function's values."""
+
+    def pipeline(self, asked: PipelinedLoop) -> None:
+        """Rewrite the loop, or say in a remark why not, or why in fewer stages than were asked for."""

@@ -1,0 +1,52 @@
+"""A loop that is to be pipelined, with what is known of it: what strategies are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tri_core.api import Target
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads
+from tri_gpu_dialect.policies.gpu import DefaultPolicy
+from tri_gpu_dialect.remarks import add_remark
+from tri_gpu_dialect.transforms.pipeline.copy_buffers import readers
+from tri_gpu_dialect.transforms.pipeline.rings import Rings, Room
+
+__all__ = ["PipelinedLoop", "staged"]
+
+
+@dataclass(frozen=True)
+class PipelinedLoop:
+    """``loop``, a counted one, whose ``loads`` are to be issued ahead, in ``stages`` stages, two at least, as asked for.
+
+    ``room``: the shared memory beside it; ``target``: None where it is unknown; ``warps`` of a CTA.
+    """
+
+    loop: ir.Operation
+    loads: PipelinedLoads
+    stages: int
+    room: Room
+    target: Target | None
+    warps: int
+    policy: DefaultPolicy
+
+    def remark(self, text: str) -> None:
+        """Say ``text`` of the loop."""
+        add_remark(self.loop, f"the loop {text}")
+
+    def too_little(self, wanted: Rings, rings: Rings | None) -> str:
+        """Why the loop has ``rings`` and not what was ``wanted``."""
+        asked = wanted.stages
+        has = (
+            f"is not pipelined in {asked} stages"
+            if rings is None
+            else f"has {rings.buffers} of {asked} stages"
+        )
+        each, room = sum(ring.bytes for ring in wanted.rings), self.room
+        return f"{has}: each takes {each} bytes of shared memory, {room.free} of {room.limit} are free"
+
+
+def staged(loads: Sequence[ir.Operation]) -> set[ir.Value]:
+    """What readers of ``loads`` make, in whose place stages of rings will be."""
+    return {reader.results[0] for load in loads for reader in readers(load)}
