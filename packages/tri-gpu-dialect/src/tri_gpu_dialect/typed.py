@@ -66,7 +66,9 @@ def _is(value: object, wanted: Any) -> bool:
         return len(value) == len(arguments) and all(map(_is, value, arguments))
     if wanted is int:  # True is no number of registers
         return isinstance(value, int) and not isinstance(value, bool)
-    if isinstance(value, type) and getattr(wanted, "_is_protocol", False):  # a class has the methods of its instances
+    if isinstance(value, type) and getattr(
+        wanted, "_is_protocol", False
+    ):  # a class has the methods of its instances
         return False
     return isinstance(value, wanted) if isinstance(wanted, type) else True
 

@@ -234,7 +234,11 @@ def test_memories_that_cannot_serve_are_named(run, strategy, spec, lacking: str)
 def test_a_target_with_such_copies_is_served(run) -> None:  # type: ignore[no-untyped-def]
     target = make_target(32, features=frozenset({"copies"}), limits={"shared": 65536})
     module = pipelined(
-        run, matmul(16, transposed=False, twice=False), AsyncCopy(requires="copies"), target=target, late=False
+        run,
+        matmul(16, transposed=False, twice=False),
+        AsyncCopy(requires="copies"),
+        target=target,
+        late=False,
     )
     assert "ttg.async_copy_global_to_local" in str(module)
 

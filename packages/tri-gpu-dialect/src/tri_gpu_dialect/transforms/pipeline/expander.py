@@ -67,7 +67,9 @@ class Expander:
         if self.peel and self.schedule.stages != 2:
             raise InternalError(f"the last iteration of {self.schedule.stages} stages cannot be peeled")
         if not self.peel and self.schedule.counted != self.schedule.stages - 1:
-            raise InternalError("the new loop counts the last stage's iterations where earlier ones run beyond the end")
+            raise InternalError(
+                "the new loop counts the last stage's iterations where earlier ones run beyond the end"
+            )
         self.loop = For(self.schedule.loop)
         self.last_stage = self.schedule.stages - 1
         self.trips = known_trips(self.schedule.loop)
