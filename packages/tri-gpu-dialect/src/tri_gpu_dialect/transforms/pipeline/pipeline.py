@@ -82,8 +82,18 @@ class Pipeline(Pass):
                     continue
                 stages = self.stages_for(loop)
                 if stages > 1 and "unsignedCmp" not in loop.attributes:
-                    asked = PipelinedLoop(loop, plan, stages, room, target, warps, self.policy)
-                    strategy.pipeline(asked)
+                    strategy.pipeline(
+                        PipelinedLoop(
+                            loop,
+                            plan,
+                            stages,
+                            room,
+                            target,
+                            warps,
+                            by_cycles=self.policy.dots.memory_by_cycles,
+                            chains_dots=bool(self.policy.async_units.pipeline_chained_dots),
+                        )
+                    )
 
     @staticmethod
     def rooms(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from tri_core.api import Target
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads
-from tri_gpu_dialect.policies.gpu import DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import readers
 from tri_gpu_dialect.transforms.pipeline.rings import Rings, Room
@@ -20,7 +19,8 @@ __all__ = ["PipelinedLoop", "staged"]
 class PipelinedLoop:
     """``loop``, a counted one, whose ``loads`` are to be issued ahead, in ``stages`` stages, two at least, as asked for.
 
-    ``room``: the shared memory beside it; ``target``: None where it is unknown; ``warps`` of a CTA.
+    ``room``: the shared memory beside it; ``target``: None where it is unknown; ``warps`` of a CTA; ``by_cycles``: operands lie in shared
+    memory by cycles; ``chains_dots``: dots may stay under way beside the next iteration's (both as the policy says).
     """
 
     loop: ir.Operation
@@ -29,7 +29,8 @@ class PipelinedLoop:
     room: Room
     target: Target | None
     warps: int
-    policy: DefaultPolicy
+    by_cycles: bool
+    chains_dots: bool
 
     def remark(self, text: str) -> None:
         """Say ``text`` of the loop."""

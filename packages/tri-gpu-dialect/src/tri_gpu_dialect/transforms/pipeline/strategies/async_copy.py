@@ -71,7 +71,7 @@ class AsyncCopy(TypedFields):
         """See :class:`tri_gpu_dialect.policies.loads.LoadStrategy`."""
         loop, loads = asked.loop, asked.loads.loads
         buffers = [CopyBuffer.of(load) for load in loads]
-        chains = bool(asked.policy.async_units.pipeline_chained_dots)
+        chains = asked.chains_dots
         wanted = Rings(
             tuple(
                 Ring(b.bytes, in_place=b.is_read_in_place, at_once=not readers(load))

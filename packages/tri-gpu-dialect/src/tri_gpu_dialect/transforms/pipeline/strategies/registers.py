@@ -48,7 +48,7 @@ class ThroughRegisters(TypedFields):
         if lacking := lacking_registers(loop, loads, target, asked.warps, stages):
             asked.remark(f"is not pipelined: {lacking} registers are too few for its loads")
             return
-        banks = Banks.of(target) if asked.policy.dots.memory_by_cycles and target else None
+        banks = Banks.of(target) if asked.by_cycles and target else None
         buffers = [CopyBuffer.of(load, banks) for load in loads.loads]
         held = frozenset(number for number, load in enumerate(loads.loads) if not readers(load))
         made = LoadedLoop(loop, loads, buffers, held, stages)
