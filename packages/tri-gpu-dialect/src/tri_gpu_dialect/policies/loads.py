@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from tri_core.api import Target
     from tri_core.mlir import ir
     from tri_gpu_dialect.analysis import AxisInfos
-    from tri_gpu_dialect.transforms.pipeline.pipelined_loop import PipelinedLoop
 
 __all__ = ["LoadStrategy"]
 
@@ -23,5 +22,8 @@ class LoadStrategy(Protocol):
     def suits(self, load: ir.Operation, axes: AxisInfos) -> bool:
         """Whether ``load`` can be brought to its use so; ``axes``: what is known of the function's values."""
 
-    def pipeline(self, asked: PipelinedLoop) -> None:
-        """Rewrite the loop, or say in a remark why not, or why in fewer stages than were asked for."""
+    def pipeline(self, asked: Any) -> None:
+        """Rewrite the loop of ``asked``, or say in a remark why not, or why in fewer stages than were asked for.
+
+        ``asked`` is a :class:`tri_gpu_dialect.transforms.pipeline.pipelined_loop.PipelinedLoop`, which stands above policies.
+        """
