@@ -287,7 +287,7 @@ def test_rows_are_read_without_conflicts(shape, bits, k_width, operand, order) -
     reader = layout_for(DotOperand(operand, parent, k_width), shape)
     vector = tuple(128 // bits if d == order[0] else 1 for d in range(2))
     writer = layout_for(Blocked.make(shape, vector, order, 4, 32), shape)
-    shared = layout_for(operand_memory(shape, bits, writer, (reader,)), shape)
+    shared = layout_for(operand_memory(shape, bits, writer, (reader,), Banks()), shape)
     plan = plan_rows(reader, shared, bits)
     along_k = order[0] == 1 - operand
     assert (plan is not None) == (along_k or bits == 16)

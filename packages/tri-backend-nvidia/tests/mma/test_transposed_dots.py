@@ -19,7 +19,7 @@ from tri_backend_nvidia.mma import NvidiaMma, NvmmaShared, matrix_instructions
 from tri_backend_nvidia.mma.loads import plan_rows
 from tri_core.compiler.optimize import optimize
 from tri_gpu_dialect.encodings import Blocked
-from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, bank_conflicts, layout_for
+from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, Banks, bank_conflicts, layout_for
 from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, operand_memory
 
 torch = pytest.importorskip("torch")
@@ -122,7 +122,9 @@ def test_buffers_of_bytes_have_whole_pieces_in_a_row(n, k) -> None:
     assert not is_read_in_rows(WORDS.operand(1, WORDS.result((64, n), (1, 4))))
     assert not is_read_in_rows(encoding.parent)
     writer = layout_for(Blocked.make((k, n), (1, 16), (1, 0), 4, 32), (k, n))
-    assert plan_rows(operand, layout_for(operand_memory((k, n), 8, writer, ()), (k, n)), 8) is not None
+    assert (
+        plan_rows(operand, layout_for(operand_memory((k, n), 8, writer, (), Banks()), (k, n)), 8) is not None
+    )
 
 
 @given(row=rows, m=sizes, n=sizes, warps=warps)

@@ -83,13 +83,21 @@ class DeviceInfo:
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """A memory space: LLVM address space, capacity in bytes (per CTA for shared), banks of ``bank_bytes``."""
+    """A memory space: LLVM address space, capacity in bytes (per CTA for shared).
+
+    Of shared memory: ``banks`` of ``bank_bytes``, and ``access_bytes`` that a thread accesses at once at most.  Of global memory:
+    ``line_bytes`` of a cache line, longer runs of a warp than which gain nothing, and ``sector_bytes`` that are fetched and written at
+    least.
+    """
 
     name: str
     address_space: int
     capacity: int | None = None
     banks: int = 32
     bank_bytes: int = 4
+    access_bytes: int = 16
+    line_bytes: int = 128
+    sector_bytes: int = 32
 
 
 @dataclass(frozen=True, kw_only=True)

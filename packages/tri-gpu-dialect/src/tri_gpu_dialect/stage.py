@@ -123,7 +123,7 @@ def _layout_passes(convert: Pass, policy: DefaultPolicy) -> list[Pass | Anchor]:
         Anchor("ttgir.matmul"),
         # what is left is done by multiply-add
         StageDotOperands(),
-        RemoveLayoutConversions(),
+        RemoveLayoutConversions(policy=policy),
         OptimizeThreadLocality(),
         GatherAcrossCluster(),
     ]

@@ -82,9 +82,8 @@ class UpcastMxfpOp(AMDG.Operation, name="upcast_mxfp", traits=[Pure, NeedsScratc
 
     def scratch_bytes(self) -> int:
         """What moving the scales takes."""
-        return conversion_scratch_bytes(
-            layouts.of(self.scale.type), scales_like(Layouts.of(self.operation)), 8
-        )
+        op = self.operation
+        return conversion_scratch_bytes(op, layouts.of(self.scale.type), scales_like(Layouts.of(op)), 8)
 
 
 class ConvertScaledOp(MachineOp, dialect=AMDG, name="cvt_scalef32_pk", traits=[Pure]):

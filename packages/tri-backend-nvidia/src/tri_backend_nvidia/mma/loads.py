@@ -26,10 +26,11 @@ from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout, p
 from tri_gpu_dialect.lowering import Lowered, Lowering, SharedTensor
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
 from tri_gpu_dialect.lowering.views import own_part
-from tri_gpu_dialect.plans.operand_memory import PIECE_BYTES
 
-__all__ = ["RowLoad", "combinations", "load_rows", "plan_rows", "suits"]
+__all__ = ["ROW_BYTES", "RowLoad", "combinations", "load_rows", "plan_rows", "suits"]
 
+#: of a row of a matrix that ``ldmatrix`` and ``stmatrix`` move
+ROW_BYTES = 16
 #: the bit of lanes that have the two words of a pair in the other order, and what it changes in a selector of bytes
 _CROSSED, _OTHER_WORD = 2, 0x4444
 #: selectors of bytes, the lowest first: of two words of pairs, all first ones, and all second ones
@@ -67,7 +68,7 @@ def plan_rows(registers: LinearLayout, shared: LinearLayout, bits: int) -> RowLo
 
 def _plan(conversion: LinearLayout, bits: int, *, transposed: bool) -> RowLoad | None:
     own, lanes = conversion.packed(REGISTER), conversion.packed(LANE)
-    piece = PIECE_BYTES * 8 // bits
+    piece = ROW_BYTES * 8 // bits
     count = (32 // bits).bit_length() - 1
     elements = tuple(range(count))
     if len(own) < count:
@@ -96,7 +97,7 @@ def _pairs(conversion: LinearLayout) -> RowLoad | None:
         return None
     row, half, *others = free
     rows = [own[row], lanes[0], lanes[1] ^ own[half]]
-    if _off_pieces(conversion, [*(own[i] for i in free), *lanes[:2]], PIECE_BYTES):
+    if _off_pieces(conversion, [*(own[i] for i in free), *lanes[:2]], ROW_BYTES):
         return None
     address = _address(conversion, rows, [own[i] for i in (half, *others[:1])])
     return RowLoad(True, address, (row, half), (*pair, *others[:1]), tuple(others[1:]), in_pairs=True)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from tri_backend_nvidia.machine import StMatrixOp
-from tri_backend_nvidia.mma.loads import RowLoad, combinations, plan_rows
+from tri_backend_nvidia.mma.loads import ROW_BYTES, RowLoad, combinations, plan_rows
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast
 from tri_core.mlir import ir
@@ -34,7 +34,6 @@ from tri_gpu_dialect.lowering.rules.shared import shared_tensor
 from tri_gpu_dialect.lowering.views import load_vectors, written_part
 from tri_gpu_dialect.lowering.words import bit_width, memory_type, to_memory
 from tri_gpu_dialect.plans import ThroughShared, block_memory, plan_conversion
-from tri_gpu_dialect.plans.operand_memory import PIECE_BYTES
 
 __all__ = [
     "allocate",
@@ -141,7 +140,7 @@ def row_memory(conversion: ThroughShared, own_banks: Banks) -> tuple[LinearLayou
 
 
 def _width(reader: LinearLayout, shared: LinearLayout) -> int:
-    return vector_access(reader, shared, PIECE_BYTES * 8 // _BITS).width
+    return vector_access(reader, shared, ROW_BYTES * 8 // _BITS).width
 
 
 def _row_writer(source: LinearLayout, *, transposed: bool) -> LinearLayout | None:
@@ -188,7 +187,7 @@ def _way(ctx: Lowering, op: ir.Operation) -> tuple[ThroughShared, LinearLayout, 
     if have == want or bit_width(held) != _BITS:
         return None
     own_banks = banks(ctx)
-    plan = plan_conversion(have, want, _BITS, own_banks)
+    plan = plan_conversion(have, want, _BITS, own_banks, ctx.conversion_bytes)
     if not isinstance(plan, ThroughShared) or plan.crosses_blocks:
         return None
     found = row_memory(plan, own_banks)

@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from tri_gpu_dialect.encodings import Encoding, Linear
 from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout, layout_for
 
-__all__ = ["stores_as_well", "within_warps"]
+__all__ = ["MADE_UP_LINES", "Lines", "stores_as_well", "within_warps"]
 
-#: bytes that memory systems move at once for one warp's row; longer runs gain nothing
-LINE_BYTES = 128
+if TYPE_CHECKING:
+    from tri_core.api import Target
 
 #: the narrowest vector per thread that still fills lines with few instructions
 MIN_VECTOR_BYTES = 8
 MAX_VECTOR_BYTES = 16
 
-#: what memory fetches and writes at least
-SECTOR_BYTES = 32
-
 #: elements of a thread for which as many stores cost less than a conversion through shared memory
 FEW_ELEMENTS = 4
 
 
+@dataclass(frozen=True)
+class Lines:
+    """Bytes that global memory moves at once for one warp's row: ``line``, longer runs gain nothing, and ``sector`` at least."""
+
+    line: int = 128
+    sector: int = 32
+
+    @classmethod
+    def of(cls, target: Target | None) -> Lines:
+        """Those of the global memory of ``target``; of a made-up unit where nothing is said."""
+        for memory in () if target is None else target.spec.memories:
+            if memory.name == "global":
+                return cls(memory.line_bytes, memory.sector_bytes)
+        return MADE_UP_LINES
+
+
+MADE_UP_LINES = Lines()
+
+
 @lru_cache(maxsize=1024)
-def stores_as_well(candidate: Encoding, chosen: Encoding, shape: tuple[int, ...], bits: int) -> bool:
+def stores_as_well(
+    candidate: Encoding, chosen: Encoding, shape: tuple[int, ...], bits: int, lines: Lines = MADE_UP_LINES
+) -> bool:
     """Whether storing ``shape`` elements of ``bits`` in ``candidate`` is as good as in ``chosen``.
 
     That is: along the dimension that ``chosen`` runs along, threads hold vectors of a good width, lanes
@@ -39,8 +59,8 @@ def stores_as_well(candidate: Encoding, chosen: Encoding, shape: tuple[int, ...]
     vectors = [_run(layout, fastest, (REGISTER,)) * bits // 8 for layout in (new, old)]
     rows = [_run(layout, fastest, (REGISTER, LANE)) * bits // 8 for layout in (new, old)]
     wide_enough = min(vectors[1], MIN_VECTOR_BYTES) <= vectors[0] <= max(vectors[1], MAX_VECTOR_BYTES)
-    few = new.in_size(REGISTER) <= FEW_ELEMENTS and rows[0] >= min(rows[1], SECTOR_BYTES)
-    return few or (wide_enough and rows[0] >= min(rows[1], LINE_BYTES) and _copies(new) <= _copies(old))
+    few = new.in_size(REGISTER) <= FEW_ELEMENTS and rows[0] >= min(rows[1], lines.sector)
+    return few or (wide_enough and rows[0] >= min(rows[1], lines.line) and _copies(new) <= _copies(old))
 
 
 @lru_cache(maxsize=1024)

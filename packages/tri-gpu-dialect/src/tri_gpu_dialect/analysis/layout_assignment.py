@@ -42,7 +42,7 @@ from tri_core.ir.traits import maps_elements
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_core.passes.guarded_access import OWN_ROWS, SELDOM
-from tri_gpu_dialect.analysis.access import stores_as_well, within_warps
+from tri_gpu_dialect.analysis.access import MADE_UP_LINES, Lines, stores_as_well, within_warps
 from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
 from tri_gpu_dialect.dialect import LocalDotOp
 from tri_gpu_dialect.encodings import Encoding
@@ -98,14 +98,16 @@ class Assignment:
         return found
 
 
-def assign(function: ir.Operation, own: dict[Key, Operands], threads: int) -> Assignment:
+def assign(
+    function: ir.Operation, own: dict[Key, Operands], threads: int, lines: Lines = MADE_UP_LINES
+) -> Assignment:
     """Assign layouts in ``function``, which has no conversions.
 
     ``own`` holds, for anchors and ops with fixed types, the layouts of their operands; ``threads`` is the
-    number of threads of a block: a load of fewer elements follows its users instead of leading them.
+    number of threads of a block, ``lines`` what global memory moves at once: a load of fewer elements follows its users instead of leading them.
     """
     found = Assignment(operands=own)
-    forward = _Forward(found, threads)
+    forward = _Forward(found, threads, lines)
     backward = _Backward(found)
     for block in function.regions[0].blocks:
         forward.block(block)
@@ -120,6 +122,7 @@ def assign(function: ir.Operation, own: dict[Key, Operands], threads: int) -> As
 class _Forward(ForwardWalk):
     found: Assignment
     threads: int
+    lines: Lines
     #: layouts chosen for memory accesses: the second choice where layouts meet
     memory: set[Encoding] = field(default_factory=set)
     stores: list[ir.Operation] = field(default_factory=list)
@@ -140,7 +143,9 @@ class _Forward(ForwardWalk):
             if OWN_ROWS in op.attributes:
                 made = within_warps(made, chosen[1], info.shape, info.bitwidth)
             seldom = SELDOM in op.attributes or OWN_ROWS in op.attributes
-            if made != chosen[1] and (seldom or stores_as_well(made, chosen[1], info.shape, info.bitwidth)):
+            if made != chosen[1] and (
+                seldom or stores_as_well(made, chosen[1], info.shape, info.bitwidth, self.lines)
+            ):
                 key = key_of(op)
                 assert key is not None
                 self.found.operands[key] = rule_for(op).operands(op, made) or chosen

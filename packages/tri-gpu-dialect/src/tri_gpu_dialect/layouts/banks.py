@@ -22,10 +22,11 @@ __all__ = ["Banks", "VectorAccess", "bank_conflicts", "vector_access"]
 
 @dataclass(frozen=True)
 class Banks:
-    """The geometry of shared memory; ``row_bytes`` is what all banks give in one cycle."""
+    """The geometry of shared memory; ``row_bytes`` is what all banks give in one cycle, ``access_bytes`` a thread's widest access."""
 
     count: int = 32
     bytes_per_bank: int = 4
+    access_bytes: int = 16
 
     @property
     def row_bytes(self) -> int:
@@ -33,11 +34,11 @@ class Banks:
         return self.count * self.bytes_per_bank
 
     @classmethod
-    def of(cls, target: Target) -> Banks:
-        """Those of the shared memory of ``target``."""
-        for memory in target.spec.memories:
+    def of(cls, target: Target | None) -> Banks:
+        """Those of the shared memory of ``target``; of a made-up unit where nothing is said."""
+        for memory in () if target is None else target.spec.memories:
             if memory.name == "shared":
-                return cls(memory.banks, memory.bank_bytes)
+                return cls(memory.banks, memory.bank_bytes, memory.access_bytes)
         return cls()
 
 

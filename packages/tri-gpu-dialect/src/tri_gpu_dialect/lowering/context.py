@@ -26,6 +26,7 @@ from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout
 from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.primitives import Primitives
+from tri_gpu_dialect.plans.conversion import PIECE_BYTES
 
 __all__ = [
     "Aggregate",
@@ -165,6 +166,7 @@ class Lowering:
         options: CommonOptions,
         axes: AxisInfos,
         num_warps: int | None = None,
+        conversion_bytes: int = PIECE_BYTES,
     ) -> None:
         self.b = builder
         self.hw = primitives
@@ -175,6 +177,8 @@ class Lowering:
         self.axes = axes
         #: values that are a base and a constant, as far as rules keep them apart
         self.sums: dict[ir.Value, Sum] = {}
+        #: of shared memory that a conversion takes at most, as the allocation counts on
+        self.conversion_bytes = conversion_bytes
         self.shared_bytes = 0
         self.grid: tuple[ir.Value, ...] = ()
         self.counter: ir.Value | None = None

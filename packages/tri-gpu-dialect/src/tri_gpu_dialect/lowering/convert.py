@@ -23,6 +23,8 @@ from tri_gpu_dialect.lowering.machine import EmitMachineOps
 from tri_gpu_dialect.lowering.primitives import Primitives
 from tri_gpu_dialect.lowering.specialize import lower_body
 from tri_gpu_dialect.lowering.table import LoweringTable
+from tri_gpu_dialect.plans.conversion import PIECE_BYTES
+from tri_gpu_dialect.plans.scratch import CONVERSION_BYTES
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.transforms.memory.insert_barriers import InsertBarriers
 
@@ -78,6 +80,7 @@ class _Shape:
     threads_per_warp: int
     num_ctas: int
     shared: int
+    conversion_bytes: int
 
     @classmethod
     def of(cls, module: ir.Module) -> _Shape:
@@ -93,6 +96,7 @@ class _Shape:
             read("ttg.threads-per-warp", 32),
             read("ttg.num-ctas", 1),
             read(_SHARED_BYTES, 0),
+            read(CONVERSION_BYTES, PIECE_BYTES),
         )
 
 
@@ -152,7 +156,16 @@ def _lower_kernel(
     entry = function.regions[0].blocks.append()
     with ir.InsertionPoint(entry):
         builder = Builder(into, entry)
-        lowering = Lowering(builder, primitives, table, target, options, axis_info(kernel), shape.num_warps)
+        lowering = Lowering(
+            builder,
+            primitives,
+            table,
+            target,
+            options,
+            axis_info(kernel),
+            shape.num_warps,
+            shape.conversion_bytes,
+        )
         lowering.shared_bytes = shape.shared
         types = [lowering.storage(argument.type) for argument in source.arguments]
         arguments = [

@@ -26,7 +26,7 @@ def convert(
     """Registers in layout ``have`` as layout ``want``; ``scratch()`` points at memory, when it is needed."""
     if have == want:
         return values
-    plan = plan_conversion(have, want, bit_width(values[0].type), banks(ctx))
+    plan = plan_conversion(have, want, bit_width(values[0].type), banks(ctx), ctx.conversion_bytes)
     if isinstance(plan, Exchange):
         return _in_words(ctx, values, have, want) or _exchange(ctx, values, plan)
     return _through_shared(ctx, values, plan, scratch(), want.in_size(REGISTER))

@@ -51,7 +51,8 @@ __all__ = [
     "plan_conversion",
 ]
 
-#: a conversion through shared memory that needs more bytes than this goes in several pieces
+#: a conversion through shared memory that needs more bytes than this goes in several pieces, where the module does not say
+#: (:func:`tri_gpu_dialect.plans.scratch.conversion_bytes`)
 PIECE_BYTES = 32 * 1024
 
 #: selects per register beyond which shared memory is cheaper than an exchange
@@ -153,15 +154,22 @@ def normalized(layout: LinearLayout) -> LinearLayout:
 
 @lru_cache(maxsize=1024)
 def plan_conversion(
-    source: LinearLayout, destination: LinearLayout, element_bits: int, banks: Banks | None = None
+    source: LinearLayout,
+    destination: LinearLayout,
+    element_bits: int,
+    banks: Banks | None = None,
+    piece_bytes: int = PIECE_BYTES,
 ) -> ConversionPlan:
-    """The cheapest way from ``source`` to ``destination`` for elements of ``element_bits``."""
+    """The cheapest way from ``source`` to ``destination`` for elements of ``element_bits``.
+
+    ``piece_bytes``: of shared memory, beyond which it goes in pieces.
+    """
     source, destination = normalized(source), normalized(destination)
     maps = _Maps.of(source, destination)
     found = None if maps.crosses_blocks or maps.crosses_warps else _exchange(maps)
     if found is not None:
         return found
-    return _through_shared(source, destination, max(element_bits, 8), banks or Banks())
+    return _through_shared(source, destination, max(element_bits, 8), banks or Banks(), piece_bytes)
 
 
 def in_words(
@@ -287,12 +295,12 @@ def _gather_bits(value: int, positions: list[int]) -> int:
 
 
 def _through_shared(
-    source: LinearLayout, destination: LinearLayout, element_bits: int, banks: Banks
+    source: LinearLayout, destination: LinearLayout, element_bits: int, banks: Banks, piece_bytes: int
 ) -> ThroughShared:
     source, destination = source.flatten_outs("index"), destination.flatten_outs("index")
     element_bytes = element_bits // 8
     within_block = gf2.rank(c for name in (REGISTER, LANE, WARP) for c in source.packed(name))
-    excess = (element_bytes << within_block) // PIECE_BYTES
+    excess = (element_bytes << within_block) // piece_bytes
     common = _common_bits(source, destination)
     bits = common[::-1][: max(excess.bit_length() - 1, 0)]
     pieces = _pieces(source, destination, bits)

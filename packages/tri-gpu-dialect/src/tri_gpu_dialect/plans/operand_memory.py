@@ -22,7 +22,6 @@ from tri_gpu_dialect.layouts.shared import row_major
 from tri_gpu_dialect.plans.shared_cycles import as_read, cost, cycles, fastest
 
 __all__ = [
-    "PIECE_BYTES",
     "is_read_in_rows",
     "memory_as_read",
     "memory_by_cycles",
@@ -34,9 +33,6 @@ __all__ = [
 
 Shape = tuple[int, ...]
 
-#: bytes of the widest access, and of a row that a matrix load reads
-PIECE_BYTES = 16
-
 
 @lru_cache(maxsize=1024)
 def operand_memory(
@@ -44,13 +40,13 @@ def operand_memory(
     bits: int,
     writer: LinearLayout,
     readers: tuple[LinearLayout, ...],
-    banks: Banks = Banks(),  # noqa: B008  a frozen value
+    banks: Banks,
 ) -> SwizzledShared:
     """The buffer for a tensor of ``shape`` with elements of ``bits``, written in ``writer``, read in ``readers``.
 
     Rows run along the dimension that the writer has vectors along.  Of the swizzles, the one with the fewest
-    conflicts of all accesses together; of equals the one whose pieces are the widest, up to 16 bytes: then
-    eight rows of 16 bytes, as matrix loads read them, are in different banks, along rows and across.
+    conflicts of all accesses together; of equals the one whose pieces are the widest, up to ``banks.access_bytes``:
+    of 16 bytes and 32 banks, eight rows of them, as matrix loads read them, are in different banks, along rows and across.
     """
     order = vector_order(shape, bits, writer)
     best, cost = None, 0
@@ -110,15 +106,15 @@ def memory_as_read(
 
 
 def memory_in_block(
-    shape: Shape, bits: int, writer: LinearLayout, readers: tuple[LinearLayout, ...]
+    shape: Shape, bits: int, writer: LinearLayout, readers: tuple[LinearLayout, ...], banks: Banks
 ) -> SwizzledShared:
     """:func:`operand_memory` where the blocks of a cluster split the tensor, in all layouts alike: each has its share."""
     begins = writer.bases[BLOCK] if writer.has_in(BLOCK) else ()
     if not any(map(any, begins)):
-        made = operand_memory(shape, bits, writer, readers)
+        made = operand_memory(shape, bits, writer, readers, banks)
         return replace(made, cga_layout=tuple(begins)) if begins else made
     own, *others = (within(each, begins) for each in (writer, *readers))
-    found = operand_memory(tuple(own.out_sizes.values()), bits, own, tuple(others))
+    found = operand_memory(tuple(own.out_sizes.values()), bits, own, tuple(others), banks)
     return replace(found, cga_layout=units(begins))
 
 
@@ -138,7 +134,7 @@ def vector_order(shape: Shape, bits: int, writer: LinearLayout) -> Shape:
 def _candidates(shape: Shape, bits: int, order: Shape, banks: Banks) -> Iterator[SwizzledShared]:
     columns = shape[order[0]]
     row_bytes = max(columns * bits // 8, 1)
-    piece = PIECE_BYTES
+    piece = banks.access_bytes
     while piece * 8 >= bits:
         vec = min(max(piece * 8 // bits, 1), columns)
         per_phase = max(banks.row_bytes // row_bytes, 1)

@@ -21,19 +21,24 @@ from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, LinearLayout
 from tri_gpu_dialect.plans import views
 from tri_gpu_dialect.plans.attributes import flag
-from tri_gpu_dialect.plans.conversion import ThroughShared, plan_conversion
+from tri_gpu_dialect.plans.conversion import PIECE_BYTES, ThroughShared, plan_conversion
 from tri_gpu_dialect.plans.reduction import plan_reduction
 from tri_gpu_dialect.plans.scanning import plan_scan
 
 __all__ = [
+    "CONVERSION_BYTES",
     "NeedsScratch",
     "atomic_scratch_bytes",
+    "conversion_bytes",
     "conversion_scratch_bytes",
     "element_bits",
     "element_bytes",
     "scratch_alignment",
     "scratch_bytes",
 ]
+
+#: the module's attribute that :func:`conversion_bytes` reads
+CONVERSION_BYTES = "ttg.conversion-bytes"
 
 #: bytes of the widest access
 _ALIGNMENT = 16
@@ -87,22 +92,34 @@ def _declared(op: ir.Operation) -> int:
     return size
 
 
-def conversion_scratch_bytes(source: LinearLayout, result: LinearLayout, bits: int) -> int:
-    """Bytes that a conversion of a tensor with elements of ``bits`` from one layout to another takes."""
-    plan = plan_conversion(source, result, bits)
+def conversion_bytes(op: ir.Operation) -> int:
+    """Bytes of shared memory that a conversion in the module of ``op`` takes at most: what goes beyond is done in pieces."""
+    return _number_of_module(op)
+
+
+def _number_of_module(op: ir.Operation) -> int:
+    while op.parent is not None:
+        op = op.parent.operation
+    given = op.attributes.get(CONVERSION_BYTES, None)
+    return PIECE_BYTES if given is None else int(ir.IntegerAttr(given).value)
+
+
+def conversion_scratch_bytes(op: ir.Operation, source: LinearLayout, result: LinearLayout, bits: int) -> int:
+    """Bytes that ``op`` takes to convert a tensor with elements of ``bits`` from one layout to another."""
+    plan = plan_conversion(source, result, bits, piece_bytes=conversion_bytes(op))
     return plan.scratch_bytes if isinstance(plan, ThroughShared) else 0
 
 
-def _conversion(source: LinearLayout, result: ir.Value) -> int:
-    return conversion_scratch_bytes(source, layouts.of(result.type), element_bits(result.type))
+def _conversion(op: ir.Operation, source: LinearLayout, result: ir.Value) -> int:
+    return conversion_scratch_bytes(op, source, layouts.of(result.type), element_bits(result.type))
 
 
 def _convert(op: ir.Operation) -> int:
-    return _conversion(layouts.of(source_of(op).type), op.results[0])
+    return _conversion(op, layouts.of(source_of(op).type), op.results[0])
 
 
 def _expand_dims(op: ir.Operation) -> int:
-    return _conversion(views.insert_dim(layouts.of(source_of(op).type), _axis(op)), op.results[0])
+    return _conversion(op, views.insert_dim(layouts.of(source_of(op).type), _axis(op)), op.results[0])
 
 
 def _reshape(op: ir.Operation) -> int:
@@ -110,16 +127,16 @@ def _reshape(op: ir.Operation) -> int:
     free = flag(op, "allow_reorder")
     if free and views.interchangeable(source, layouts.of(result.type)):
         return 0
-    return _conversion(views.row_major(source, list(result.type.shape)), result)
+    return _conversion(op, views.row_major(source, list(result.type.shape)), result)
 
 
 def _trans(op: ir.Operation) -> int:
     order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
-    return _conversion(views.permuted(layouts.of(source_of(op).type), order), op.results[0])
+    return _conversion(op, views.permuted(layouts.of(source_of(op).type), order), op.results[0])
 
 
 def _join(op: ir.Operation) -> int:
-    return _conversion(views.joined(layouts.of(cast(op, JoinOp).lhs.type)), op.results[0])
+    return _conversion(op, views.joined(layouts.of(cast(op, JoinOp).lhs.type)), op.results[0])
 
 
 def _axis(op: ir.Operation) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tri_gpu_dialect.plans.conversion import PIECE_BYTES
 from tri_gpu_dialect.policies.async_units import AsyncPolicy, Specialization
 from tri_gpu_dialect.policies.loads import LoadStrategy
 from tri_gpu_dialect.policies.matrix import MatrixInstruction, choose
@@ -41,13 +42,15 @@ class PipelinePolicy(TypedFields):
 
     ``loads``: how loads that are issued ahead reach their use (:mod:`tri_gpu_dialect.transforms.pipeline.strategies`); None: no loop is
     pipelined.
-    ``prefetch``: operands of matrix instructions are read from their stages a slice ahead.
+    ``prefetch``: operands of matrix instructions are read from their stages a slice ahead, where results and two slices of operands
+    take at most ``prefetch_words`` registers of 32 bits of a thread: addresses and the rest must fit beside them.
     ``split_loops``: loops of dots beside a producer are split where a mask begins or ceases to matter (None: yes); True: all loops of
     dots are, and by masks of loads as well.
     """
 
     loads: LoadStrategy | None = None
     prefetch: bool = False
+    prefetch_words: int = 192
     split_loops: bool | None = None
 
 
@@ -57,9 +60,15 @@ class DefaultPolicy(TypedFields):
 
     ``dots`` is read by ``transforms.layout``, ``pipeline`` by ``transforms.pipeline``, ``async_units`` by the passes of the package
     of that name.  Fields are checked when a backend makes the records.
+
+    ``conversion_bytes``: of shared memory that a change of a layout takes at most; larger ones go in pieces, one after the other.
+    ``conversion_cost``: what a change of a layout through shared memory costs, in instructions per element, waiting for others included:
+    what costs less is computed again in the other layout.
     """
 
     max_vector_bits: int = 128
+    conversion_bytes: int = PIECE_BYTES
+    conversion_cost: int = 16
     dots: DotPolicy = field(default_factory=DotPolicy)
     pipeline: PipelinePolicy = field(default_factory=PipelinePolicy)
     async_units: AsyncPolicy = field(default_factory=AsyncPolicy)

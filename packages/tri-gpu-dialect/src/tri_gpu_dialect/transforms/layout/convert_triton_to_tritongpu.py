@@ -33,6 +33,8 @@ from tri_gpu_dialect.edit import (
     set_encoding,
 )
 from tri_gpu_dialect.encodings import Blocked, Encoding
+from tri_gpu_dialect.plans.conversion import PIECE_BYTES
+from tri_gpu_dialect.plans.scratch import CONVERSION_BYTES
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
@@ -75,6 +77,8 @@ class ConvertTritonToTritonGPU(Pass):
         attributes["ttg.num-warps"] = ir.IntegerAttr.get(i32, self.num_warps)
         attributes["ttg.threads-per-warp"] = ir.IntegerAttr.get(i32, threads_per_warp)
         attributes["ttg.num-ctas"] = ir.IntegerAttr.get(i32, self.num_ctas)
+        if self.policy.conversion_bytes != PIECE_BYTES:
+            attributes[CONVERSION_BYTES] = ir.IntegerAttr.get(i32, self.policy.conversion_bytes)
         conversion = _Conversion(replace(self, threads_per_warp=threads_per_warp))
         for function in functions(module):
             for block in function.regions[0].blocks:

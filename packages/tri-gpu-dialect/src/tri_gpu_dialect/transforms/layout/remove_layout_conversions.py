@@ -20,6 +20,7 @@ from tri_core.ir.regions import For, If, ends_region, is_control
 from tri_core.ir.traits import Instructions, is_cast, moves_data, replicates, source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.access import Lines
 from tri_gpu_dialect.analysis.layout_assignment import MARK, Assignment, Key, assign, key_of, mark
 from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
 from tri_gpu_dialect.dialect import ConvertLayoutOp
@@ -34,13 +35,10 @@ from tri_gpu_dialect.edit import (
 )
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.layouts import layout_for
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["RemoveLayoutConversions"]
-
-
-#: what a conversion costs: instructions per element to write and read it, waiting for others included
-_CONVERSION = 16
 
 
 @dataclass(frozen=True)
@@ -49,15 +47,18 @@ class RemoveLayoutConversions(Pass):
 
     name: ClassVar[str] = "remove-layout-conversions"
 
+    policy: DefaultPolicy = DEFAULT_POLICY
+
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Reassign layouts in every function of ``module``."""
         threads = module_int(module, "ttg.num-warps") * module_int(module, "ttg.threads-per-warp")
+        lines = Lines.of(None if context is None else context.target)
         for function in functions(module):
             own = _take_out(function)
-            found = assign(function, own, threads)
+            found = assign(function, own, threads, lines)
             for op in found.dead:
                 op.erase()
-            rewriter = _Rewriter(found)
+            rewriter = _Rewriter(found, self.policy.conversion_cost)
             for block in function.regions[0].blocks:
                 rewriter.block(block)
 
@@ -97,6 +98,7 @@ def _is_same(value: ir.Value, encoding: Encoding) -> bool:
 @dataclass
 class _Rewriter:
     found: Assignment
+    conversion_cost: int
     #: values in further layouts, by value and layout
     versions: dict[tuple[ir.Value, Encoding], ir.Value] = field(default_factory=dict)
 
@@ -190,8 +192,8 @@ class _Rewriter:
 
     def is_cheaper_again(self, op: ir.Operation, encoding: Encoding) -> bool:
         """Whether computing ``op`` again in ``encoding`` costs less than converting what it made."""
-        cost = self.cost_again(op, encoding, _CONVERSION)
-        return cost is not None and cost < _CONVERSION
+        cost = self.cost_again(op, encoding, self.conversion_cost)
+        return cost is not None and cost < self.conversion_cost
 
     def cost_again(self, op: ir.Operation, encoding: Encoding, left: int) -> int | None:
         """The work per element of ``op`` in ``encoding`` from values that are there in it; None if above ``left``."""

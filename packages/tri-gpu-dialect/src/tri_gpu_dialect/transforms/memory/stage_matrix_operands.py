@@ -28,7 +28,6 @@ from tri_gpu_dialect.edit import all_ops, convert, functions
 from tri_gpu_dialect.encodings import DotOperand, DotScale, MatrixEncoding, SharedEncoding
 from tri_gpu_dialect.layouts import BLOCK, REGISTER, Banks
 from tri_gpu_dialect.plans import scratch_bytes
-from tri_gpu_dialect.plans.conversion import PIECE_BYTES
 from tri_gpu_dialect.plans.operand_memory import (
     is_read_in_rows,
     memory_as_read,
@@ -58,7 +57,7 @@ class StageMatrixOperands(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the conversions of every function of ``module``."""
         limit = context.target.spec.limits.get("shared") if context is not None else None
-        banks = Banks.of(context.target) if context is not None else Banks()
+        banks = Banks.of(None if context is None else context.target)
         for function in functions(module):
             loads = [
                 _stage(op, banks, self.policy.dots)
@@ -74,7 +73,9 @@ class StageMatrixOperands(Pass):
             if late and self.allocation.needed(function) > limit:
                 for load in late:
                     load.move_after(_buffer(load))
-            whole = sorted((load for load in loads if _bytes(load) > PIECE_BYTES), key=_bytes)
+            whole = sorted(
+                (load for load in loads if _bytes(load) > self.policy.conversion_bytes), key=_bytes
+            )
             while whole and self.allocation.needed(function) > limit:
                 _convert(whole.pop())
 
@@ -129,13 +130,13 @@ def _memory(source: ir.Value, result: ir.Value, banks: Banks, policy: DotPolicy)
     assert info is not None
     writer, reader = layouts.of(source.type), layouts.of(result.type)
     if is_read_in_rows(encoding_of(result)):
-        return memory_in_block(info.shape, info.bitwidth, writer, ())
+        return memory_in_block(info.shape, info.bitwidth, writer, (), banks)
     if policy.memory_as_read:
         return memory_as_read(info.shape, info.bitwidth, writer, reader, banks)
     if policy.memory_by_cycles:
         run = registers_taken(encoding_of(result))
         return memory_by_cycles(info.shape, info.bitwidth, writer, reader, banks, run)
-    return memory_in_block(info.shape, info.bitwidth, writer, (reader,))
+    return memory_in_block(info.shape, info.bitwidth, writer, (reader,), banks)
 
 
 def _buffer(load: ir.Operation) -> ir.Operation:

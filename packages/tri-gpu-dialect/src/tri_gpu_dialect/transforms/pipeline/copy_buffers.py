@@ -43,10 +43,10 @@ class CopyBuffer:
     spread: Blocked | None = None
 
     @classmethod
-    def of(cls, load: ir.Operation, banks: Banks | None = None) -> CopyBuffer:
-        """The stage for ``load``, such that its readers find their elements in few accesses.
+    def of(cls, load: ir.Operation, banks: Banks, *, by_cycles: bool = False) -> CopyBuffer:
+        """The stage for ``load`` in memory of ``banks``, such that its readers find their elements in few accesses.
 
-        ``banks``: those of the memory in which it lies as ``load`` and one reader alone access it in the fewest cycles; None: in rows.
+        ``by_cycles``: it lies as ``load`` and one reader alone access it in the fewest cycles, in whatever order; else in rows.
         """
         result = load.results[0]
         info = tensor_info(result.type)
@@ -59,11 +59,11 @@ class CopyBuffer:
         chosen = chosen_encoding(load)
         by_element = [op for op in readers(load) if not is_read_in_rows(encoding_of(op.results[0]))]
         wanted = tuple(_seen_from(load, reader) for reader in by_element) or (own,)
-        if banks is not None and chosen is None and len(set(wanted)) == 1 and by_element:
+        if by_cycles and chosen is None and len(set(wanted)) == 1 and by_element:
             run = min(registers_taken(encoding_of(op.results[0])) for op in by_element)
             encoding = memory_by_cycles(info.shape, info.bitwidth, own, wanted[0], banks, run)
         else:
-            encoding = chosen or memory_in_block(info.shape, info.bitwidth, own, wanted)
+            encoding = chosen or memory_in_block(info.shape, info.bitwidth, own, wanted, banks)
         size = pad_offset(math.prod(encoding.share(info.shape)), encoding.padding) * info.bitwidth // 8
         return cls(encoding, size, is_read_in_place=chosen is not None)
 

@@ -57,23 +57,23 @@ class Prefetch(Pass):
     """See the module; a slice is ``steps`` steps of the instruction along k, or all of k where that is less.
 
     ``policy.pipeline.prefetch`` says whether the target wants it at all.  A loop stays whose results and two slices of whose
-    operands take more than ``words`` 32-bit words of every thread: addresses and the rest would no longer fit.
+    operands take more than ``policy.pipeline.prefetch_words`` 32-bit words of every thread.
     """
 
     name: ClassVar[str] = "prefetch"
 
     steps: int = 1
-    words: int = 192
     policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the pipelined loops of every function of ``module``."""
         if not self.policy.pipeline.prefetch:
             return
+        limit = self.policy.pipeline.prefetch_words
         for function in functions(module):
             for loop in loops_in(function):
                 plan = _Plan.of(loop, self.steps)
-                if plan is not None and sum(dot.words for dot in plan.dots) <= self.words:
+                if plan is not None and sum(dot.words for dot in plan.dots) <= limit:
                     _rotate(loop, plan)
 
 

@@ -14,7 +14,7 @@ from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.analysis.carried_dots import carried_dots, late_dots
 from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.layouts import BLOCK, OFFSET, vector_access
+from tri_gpu_dialect.layouts import BLOCK, OFFSET, Banks, vector_access
 from tri_gpu_dialect.layouts.shared import row_major
 from tri_gpu_dialect.transforms.layout.rematerialize import can_be_rematerialized
 from tri_gpu_dialect.transforms.pipeline.copied_loop import CopiedLoop
@@ -70,7 +70,7 @@ class AsyncCopy(TypedFields):
     def pipeline(self, asked: PipelinedLoop) -> None:
         """See :class:`tri_gpu_dialect.policies.loads.LoadStrategy`."""
         loop, loads = asked.loop, asked.loads.loads
-        buffers = [CopyBuffer.of(load) for load in loads]
+        buffers = [CopyBuffer.of(load, Banks.of(asked.target)) for load in loads]
         chains = asked.chains_dots
         wanted = Rings(
             tuple(

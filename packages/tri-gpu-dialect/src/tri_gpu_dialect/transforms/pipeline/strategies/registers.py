@@ -48,8 +48,8 @@ class ThroughRegisters(TypedFields):
         if lacking := lacking_registers(loop, loads, target, asked.warps, stages):
             asked.remark(f"is not pipelined: {lacking} registers are too few for its loads")
             return
-        banks = Banks.of(target) if asked.by_cycles and target else None
-        buffers = [CopyBuffer.of(load, banks) for load in loads.loads]
+        banks, by_cycles = Banks.of(target), asked.by_cycles and target is not None
+        buffers = [CopyBuffer.of(load, banks, by_cycles=by_cycles) for load in loads.loads]
         held = frozenset(number for number, load in enumerate(loads.loads) if not readers(load))
         made = LoadedLoop(loop, loads, buffers, held, stages)
         if asked.room.fits(made.rings):
