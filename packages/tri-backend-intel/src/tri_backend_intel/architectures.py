@@ -218,7 +218,7 @@ def _spec(row: Architecture) -> TargetSpec:
         # dots by multiply-add compute all as ieee, which none of the others is more precise than
         dot_precisions=("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"),
         memories=(
-            Memory(name="global", address_space=1),
+            Memory(name="global", address_space=1, line_bytes=64),
             Memory(name="constant", address_space=2),
             Memory(name="shared", address_space=3, capacity=row.shared, banks=16, bank_bytes=4),
         ),

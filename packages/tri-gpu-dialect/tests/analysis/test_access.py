@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tri_gpu_dialect.analysis.access import stores_as_well, within_warps
+from tri_core.api import Memory, Target, TargetKey, TargetSpec
+from tri_gpu_dialect.analysis.access import Lines, stores_as_well, within_warps
 from tri_gpu_dialect.encodings import Blocked, Linear, Slice
 from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout, layout_for
 from tri_gpu_dialect.plans import Exchange, plan_conversion
@@ -31,6 +32,15 @@ CHOSEN = Blocked((1, 8), (4, 8), (4, 1), (1, 0))
 def test_layouts_are_judged_by_what_memory_sees(candidate: Blocked, bits: int, good: bool) -> None:
     chosen = CHOSEN if bits == 16 else Blocked((1, 4), (2, 16), (4, 1), (1, 0))
     assert stores_as_well(candidate, chosen, (64, 64), bits) is good
+
+
+@pytest.mark.parametrize(("line", "good"), [(128, False), (64, True), (32, True)])
+def test_lines_are_as_long_as_the_target_says(line: int, good: bool) -> None:
+    """Rows of 64 bytes."""
+    memory = Memory(name="global", address_space=1, line_bytes=line)
+    target = Target(key=TargetKey("made-up", "m1"), spec=TargetSpec(memories=(memory,)))
+    candidate = Blocked((4, 4), (4, 8), (4, 1), (1, 0))
+    assert stores_as_well(candidate, CHOSEN, (64, 64), 16, Lines.of(target)) is good
 
 
 def test_copies_in_threads_count_against_a_layout() -> None:

@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tri_gpu_dialect.edit import all_ops, i32_attribute
 from tri_gpu_dialect.encodings import Blocked, Linear
 from tri_gpu_dialect.layouts import LinearLayout
+from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.plans.scratch import CONVERSION_BYTES
 from tri_gpu_dialect.testing import TensorSpec, distributed, kernel, run
 
 DTYPES = {"f32": "f4", "f16": "f2", "i8": "i1", "i1": "i1", "f64": "f8", "i32": "i4", "i16": "i2"}
@@ -65,3 +68,18 @@ def test_blocked_layouts_convert(other: Blocked, element: str) -> None:
 def test_large_tensors_go_in_pieces() -> None:
     other = Blocked((4, 1), (8, 4), (1, 4), (0, 1))
     check(TensorSpec("f32", (128, 128), BLOCKED), TensorSpec("f32", (128, 128), other), warps=4, lanes=32)
+
+
+@pytest.mark.parametrize("most", [1 << 10, 8 << 10, 128 << 10])
+def test_the_module_says_how_large_a_piece_is(most: int) -> None:
+    """64 KiB in all: what the allocation counts on and what the lowering takes is the same number."""
+    sides = [TensorSpec("f32", (128, 128), e) for e in (BLOCKED, Blocked((4, 1), (8, 4), (1, 4), (0, 1)))]
+    body = f'%out0 = "ttg.convert_layout"(%in0) : ({sides[0].type}) -> {sides[1].type}'
+    module = kernel(sides[:1], sides[1:], body, warps=4, lanes=32)
+    module.operation.attributes[CONVERSION_BYTES] = i32_attribute(most)
+    (op,) = (op for op in all_ops(module.operation) if op.name == "ttg.convert_layout")
+    assert most // 2 <= scratch_bytes(op) <= max(most, 4 << 10) or scratch_bytes(op) == 64 << 10 <= most
+    x = random_array("f32", (128, 128))
+    y = np.full_like(x, 77)
+    run(module, [x, y])
+    np.testing.assert_array_equal(x, y)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tri_core.api import Memory, Target, TargetKey, TargetSpec
 from tri_gpu_dialect.encodings import Blocked, SharedLinear
 from tri_gpu_dialect.layouts import (
     BLOCK,
@@ -132,3 +133,30 @@ def test_a_permuted_layout_has_the_same_places(order: tuple[int, int]) -> None:
     for offset in (0, 1, 77, 2047):
         place = made.unpack_out(made.images(OFFSET)[offset])
         assert seen.unpack_out(seen.images(OFFSET)[offset]) == tuple(place[d] for d in order)
+
+
+def test_a_target_says_what_its_shared_memory_is() -> None:
+    memory = Memory(name="shared", address_space=3, banks=64, bank_bytes=8, access_bytes=32)
+    target = Target(key=TargetKey("made-up", "m1"), spec=TargetSpec(memories=(memory,)))
+    assert Banks.of(target) == Banks(64, 8, 32)
+    assert Banks.of(None) == Banks()
+
+
+@pytest.mark.parametrize("count", [16, 32, 64])
+def test_rows_are_swizzled_over_the_banks_that_there_are(count: int) -> None:
+    """Rows of 256 bytes: eight lanes of 16 bytes down a column hit as many banks as there are."""
+    writer, reader = _layout((64, 128), (1, 8), (1, 0)), _layout((64, 128), (1, 8), (0, 1))
+    made = operand_memory((64, 128), 16, writer, (reader,), Banks(count))
+    others = [operand_memory((64, 128), 16, writer, (reader,), Banks(n)) for n in (16, 32, 64)]
+    found = [
+        sum(bank_conflicts(side, layout_for(each, (64, 128)), 16, Banks(count)) for side in (writer, reader))
+        for each in (made, *others)
+    ]
+    assert found[0] == min(found)
+    assert made.max_phase * 16 <= count * 4
+
+
+def test_pieces_are_as_wide_as_accesses() -> None:
+    writer = _layout((64, 128), (1, 8), (1, 0))
+    narrow = operand_memory((64, 128), 16, writer, (), Banks(access_bytes=4))
+    assert narrow.vec * 2 <= 4

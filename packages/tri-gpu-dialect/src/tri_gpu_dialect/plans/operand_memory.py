@@ -134,7 +134,7 @@ def vector_order(shape: Shape, bits: int, writer: LinearLayout) -> Shape:
 def _candidates(shape: Shape, bits: int, order: Shape, banks: Banks) -> Iterator[SwizzledShared]:
     columns = shape[order[0]]
     row_bytes = max(columns * bits // 8, 1)
-    piece = banks.access_bytes
+    piece = max(banks.access_bytes, bits // 8)
     while piece * 8 >= bits:
         vec = min(max(piece * 8 // bits, 1), columns)
         per_phase = max(banks.row_bytes // row_bytes, 1)

@@ -121,7 +121,9 @@ def test_a_dot_that_takes_too_many_registers_stays(run) -> None:  # type: ignore
     """16 x 16 results over 32 lanes are 8 words; a slice of 8 of both operands twice, 4 words each."""
     text, loops = matmul(16, transposed=False, twice=False), []
     for words in (15, 16):
-        steps = [replace(p, words=words) if isinstance(p, Prefetch) else p for p in passes(3, 1)]
+        pipeline = replace(MATRIX_POLICY.pipeline, prefetch_words=words)
+        policy = replace(MATRIX_POLICY, pipeline=pipeline)
+        steps = [replace(p, policy=policy) if isinstance(p, Prefetch) else p for p in passes(3, 1)]
         module = run(text, *steps, num_warps=1)
         loops.append(str(module).count('"tt.dot"'))
     assert loops == [1, 2]
