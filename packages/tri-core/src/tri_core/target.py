@@ -171,6 +171,10 @@ class TargetSpec:
     llvm: LLVMTarget | None = None
     unit: ComputeUnit | None = None
 
+    def memory(self, name: str) -> Memory | None:
+        """The memory called ``name``, if the target has one."""
+        return next((memory for memory in self.memories if memory.name == name), None)
+
     def to_json(self) -> dict[str, Any]:
         """A JSON-able, deterministic picture of the spec (sets sorted)."""
         return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}

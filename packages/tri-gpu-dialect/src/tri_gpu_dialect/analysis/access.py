@@ -32,10 +32,8 @@ class Lines:
     @classmethod
     def of(cls, target: Target | None) -> Lines:
         """Those of the global memory of ``target``; of a made-up unit where nothing is said."""
-        for memory in () if target is None else target.spec.memories:
-            if memory.name == "global":
-                return cls(memory.line_bytes, memory.sector_bytes)
-        return MADE_UP_LINES
+        memory = None if target is None else target.spec.memory("global")
+        return MADE_UP_LINES if memory is None else cls(memory.line_bytes, memory.sector_bytes)
 
 
 MADE_UP_LINES = Lines()

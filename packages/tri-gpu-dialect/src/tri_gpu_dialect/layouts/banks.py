@@ -36,10 +36,8 @@ class Banks:
     @classmethod
     def of(cls, target: Target | None) -> Banks:
         """Those of the shared memory of ``target``; of a made-up unit where nothing is said."""
-        for memory in () if target is None else target.spec.memories:
-            if memory.name == "shared":
-                return cls(memory.banks, memory.bank_bytes, memory.access_bytes)
-        return cls()
+        memory = None if target is None else target.spec.memory("shared")
+        return cls() if memory is None else cls(memory.banks, memory.bank_bytes, memory.access_bytes)
 
 
 @dataclass(frozen=True)
