@@ -39,7 +39,7 @@ def test_lines_are_as_long_as_the_target_says(line: int, good: bool) -> None:
     """Rows of 64 bytes."""
     memory = Memory(name="global", address_space=1, line_bytes=line)
     target = Target(key=TargetKey("made-up", "m1"), spec=TargetSpec(memories=(memory,)))
-    candidate = Blocked((4, 4), (4, 8), (1, 4), (1, 0))
+    candidate = Blocked((4, 4), (4, 8), (2, 2), (1, 0))
     assert stores_as_well(candidate, CHOSEN, (64, 64), 16, Lines.of(target)) is good
 
 
