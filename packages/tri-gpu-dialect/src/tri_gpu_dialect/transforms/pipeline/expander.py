@@ -237,7 +237,8 @@ class _Copies:
     def made(self) -> State:
         """Make them; what is carried on."""
         self.enter()
-        for op in self.schedule.order:
+        # one stage alone runs as it did
+        for op in self.schedule.order if len(self.stages) > 1 else self.schedule.ops:
             stage = self.schedule.places[op].stage
             if stage in self.known:
                 self.copy(op, stage)

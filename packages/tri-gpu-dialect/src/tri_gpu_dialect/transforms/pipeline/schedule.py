@@ -1,7 +1,8 @@
 """A schedule of a loop as a value: the stage and the cluster of every op of its body, as in MLIR's pipelining of ``scf.for``.
 
 An op of stage ``s`` runs ``s`` iterations of the new loop after the ops of stage 0 of its own iteration; ops of one iteration of
-the new loop stand in the order of their clusters, and within a cluster as in the old body.  Nothing else of a pipelined
+the new loop stand in the order of their clusters, and within a cluster as in the old body.  Where one stage runs alone, before or behind
+the new loop, its ops stand as in the old body.  Nothing else of a pipelined
 loop is decided elsewhere: :class:`~tri_gpu_dialect.transforms.pipeline.expander.Expander` writes it from this.
 
 What is carried belongs to a stage as well: to the first stage that reads it, or, if that is later, to the one that makes what it
