@@ -10,7 +10,8 @@ import pytest
 from tri_core import target_options
 from tri_core.api import CommonOptions, OptionError
 from tri_core.compiler import compile as compile_kernel
-from tri_core.target_options import ignored_options, parse_options
+from tri_core.plugin_records import BackendInfo
+from tri_core.target_options import architecture_of, ignored_options, parse_options, target_by_options
 from tri_core.target_selection import resolve
 
 TUNED = """
@@ -30,7 +31,7 @@ def both(make_plugin: Any, activate: Any, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.usefixtures("both")
 def test_what_others_tune_by_is_left_out_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
     target = resolve("toy:one")
-    assert ignored_options(target) == {"gears"}
+    assert "gears" in ignored_options(target)
     with caplog.at_level(logging.WARNING):
         assert parse_options(target, {"gears": 3, "num_warps": 2}) == CommonOptions(num_warps=2)
         parse_options(target, {"gears": 4})
@@ -57,3 +58,97 @@ def test_misspelt_ones_are_refused_with_the_near_one() -> None:
 def test_without_that_backend_they_are_unknown(toy: Any) -> None:
     with pytest.raises(OptionError, match="unknown option 'gears'"):
         parse_options(resolve("toy:one"), {"gears": 3})
+
+
+#: options of Triton's that no target of tri has
+FOREIGN = {
+    "enable_reflect_ftz": True,
+    "extern_libs": {"libdevice": "libdevice.bc"},
+    "allow_flush_denorm": True,
+    "supported_fp8_dtypes": ("fp8e5",),
+}
+
+
+@pytest.mark.usefixtures("both")
+@pytest.mark.parametrize("name", FOREIGN)
+def test_options_of_triton_are_named_once_as_without_effect(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    target = resolve("toy:one")
+    with caplog.at_level(logging.WARNING):
+        assert parse_options(target, {name: None}) == CommonOptions()
+        assert not caplog.records, "it asks for nothing"
+        for _ in range(2):
+            assert parse_options(target, {name: FOREIGN[name], "num_warps": 2}) == CommonOptions(num_warps=2)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"option {name} has no effect on toy:one: no target has it"
+    ]
+
+
+@pytest.mark.usefixtures("both")
+@pytest.mark.parametrize(
+    ("given", "fused"),
+    [
+        ({"default_fp_fusion": False}, False),
+        ({"default_fp_fusion": True}, True),
+        ({"default_fp_fusion": False, "enable_fp_fusion": True}, True),
+    ],
+)
+def test_the_default_of_fusion_holds_where_nothing_else_is_said(
+    given: dict[str, bool], fused: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert parse_options(resolve("toy:one"), given).enable_fp_fusion is fused
+    assert not caplog.records
+
+
+SEVERAL = BackendInfo(
+    name="x", device_kinds=(), runtime="", architectures=("sm_80", "sm_90", "sm_90a", "gfx942", "gfx90a")
+)
+
+
+@pytest.mark.parametrize(
+    ("named", "meant"),
+    [
+        ("sm_80", "sm_80"),
+        ("sm80", "sm_80"),
+        (80, "sm_80"),
+        ("80", "sm_80"),
+        ("sm90", "sm_90a"),
+        (90, "sm_90a"),
+        ("sm_90", "sm_90"),
+        ("gfx942", "gfx942"),
+        ("sm70", None),
+        ("gfx80", None),
+        ("gfx1100", None),
+        ("any", None),
+    ],
+)
+def test_architectures_by_number(named: object, meant: str | None) -> None:
+    assert architecture_of(SEVERAL, named) == meant
+
+
+NUMBERED = """
+@hookimpl
+def tri_backends():
+    return [BackendInfo(name="numbered", device_kinds=("numbered",), runtime="numbered", architectures=("one", "two"))]
+"""
+
+
+@pytest.mark.parametrize("option", ["arch", "override_arch"])
+def test_an_architecture_is_an_option(
+    option: str, make_plugin: Any, activate: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    monkeypatch.setattr(target_options, "_noted", set())
+    activate(make_plugin("numbered", NUMBERED, backend=True))
+    target = resolve("numbered:one")
+    with caplog.at_level(logging.WARNING):
+        assert target_by_options(target, {option: "two"}).key.arch == "two"
+        for same in ("one", None):
+            assert target_by_options(target, {option: same}) is target
+        assert parse_options(target, {option: "one"}) == CommonOptions()
+    assert not caplog.records
+    with caplog.at_level(logging.WARNING):
+        assert target_by_options(target, {option: "gfx942"}) is target
+        parse_options(target, {option: "gfx942"})
+    assert f"option {option} has no effect on numbered:one" in caplog.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from tri_core.abi import KernelSignature
 from tri_core.target import TargetKey
@@ -45,6 +46,37 @@ class KernelMetadata:
     def threads(self) -> int:
         """Threads of a CTA: what a launch starts."""
         return (self.total_num_warps or self.num_warps) * self.threads_per_warp
+
+    @property
+    def num_ctas(self) -> int:
+        """CTAs of a cluster."""
+        return int(str(self.options.get("num_ctas", 1)))
+
+    @property
+    def num_stages(self) -> int:
+        """How many iterations of a loop are in flight at once, as the options asked."""
+        return int(str(self.options.get("num_stages", 1)))
+
+    @property
+    def warp_size(self) -> int:
+        """Threads of a warp."""
+        return self.threads_per_warp
+
+    @property
+    def cluster_dims(self) -> tuple[int, int, int]:
+        """CTAs of a cluster along x, y and z."""
+        return (self.num_ctas, 1, 1)
+
+    def __getattr__(self, name: str) -> Any:
+        """An option by its name, as in ``metadata.debug``; AttributeError where the compile had no such option."""
+        options = vars(self).get("options", {})
+        if name in options:
+            return options[name]
+        raise AttributeError(
+            f"the metadata of a kernel has no {name!r}; options of this one: {', '.join(sorted(options))}",
+            name=name,
+            obj=self,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,25 +3,93 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from tri_core.options import CommonOptions
+from tri_core.plugin_records import BackendInfo
 from tri_core.plugins import manager
-from tri_core.target import Target
+from tri_core.target import Target, TargetKey
+from tri_core.target_selection import resolve
 
-__all__ = ["ignored_options", "parse_options"]
+__all__ = ["architecture_of", "ignored_options", "parse_options", "target_by_options"]
 
 logger = logging.getLogger(__name__)
+
+#: options of Triton's compilers for which nothing here does anything else: how a vendor's library flushes subnormals, files
+#: that are linked (tri's libdevice is its own), what its own passes and checks take from one another
+_WITHOUT_EFFECT = frozenset(
+    (
+        "allow_flush_denorm",
+        "allowed_dot_input_precisions",
+        "backend_name",
+        "deprecated_fp8_dot_operand_dtypes",
+        "enable_reflect_ftz",
+        "extern_libs",
+        "max_num_imprecise_acc_default",
+        "schedule_hint",
+        "supported_fp8_dtypes",
+    )
+)
+#: the architecture that a kernel is compiled for, whatever the device's is
+_ARCHITECTURE = ("override_arch", "arch")
+#: what ``enable_fp_fusion`` is where nobody says it
+_DEFAULT_FUSION = "default_fp_fusion"
 
 #: backends and names of which the log has been told
 _noted: set[tuple[str, str]] = set()
 
 
 def ignored_options(target: Target) -> frozenset[str]:
-    """Names that kernels for ``target`` may be given to no effect: tuning options of other backends that are installed."""
+    """Names that kernels for ``target`` may be given beside its options.
+
+    Tuning options of other backends that are installed, options of Triton's that have no effect here, and those
+    which :func:`target_by_options` and :func:`parse_options` understand for every target.
+    """
     found = {name for info in manager().backends().values() for name in info.tuning_options}
-    return frozenset(found) - target.options_type.__dataclass_fields__.keys()
+    further = {*_WITHOUT_EFFECT, *_ARCHITECTURE, _DEFAULT_FUSION}
+    return frozenset(found | further) - target.options_type.__dataclass_fields__.keys()
+
+
+def architecture_of(info: BackendInfo, named: object) -> str | None:
+    """The architecture of ``info`` that ``named`` means: a number (90, ``"sm90"``) is that with all its features; None for none."""
+    if str(named) in info.architectures:
+        return str(named)
+    number = re.fullmatch(r"(\D*?)_?(\d+)", str(named))
+    if number is None:
+        return None
+    letters = number[1] or r"\D+?"
+    numbered = [a for a in info.architectures if re.fullmatch(rf"{letters}_?{number[2]}[a-z]?", a)]
+    # the plain one comes first, the one with all features of just this processor next
+    return numbered[min(1, len(numbered) - 1)] if numbered else None
+
+
+def target_by_options(target: Target, given: Mapping[str, Any] | None) -> Target:
+    """``target``, or the same backend's for the architecture that option ``arch`` or ``override_arch`` of ``given`` names.
+
+    One that the backend does not know is another vendor's, and has no effect: :func:`parse_options` says so.
+    """
+    named = _architecture(target, given or {})
+    if named is None or named == target.key.arch:
+        return target
+    return resolve(TargetKey(target.key.backend, named))
+
+
+def _architecture(target: Target, given: Mapping[str, Any]) -> str | None:
+    asked = next(
+        (given[n] for n in _ARCHITECTURE if given.get(n) is not None and _is_foreign(target, n)), None
+    )
+    if asked is None:
+        return None
+    number = re.fullmatch(r"\D*(\d+)", str(asked))
+    if number and re.fullmatch(rf"\D*{number[1]}[a-z]?", target.key.arch):
+        return target.key.arch
+    return architecture_of(manager().backends()[target.key.backend], asked)
+
+
+def _is_foreign(target: Target, name: str) -> bool:
+    return name not in target.options_type.__dataclass_fields__
 
 
 def parse_options(target: Target, given: Mapping[str, Any] | None) -> CommonOptions:
@@ -29,11 +97,22 @@ def parse_options(target: Target, given: Mapping[str, Any] | None) -> CommonOpti
 
     OptionError for a name that no backend here has, with the near ones, and for a value of a wrong type.
     """
-    named = given or {}
+    named = dict(given or {})
     unknown = named.keys() - target.options_type.__dataclass_fields__.keys()
-    ignored: Collection[str] = ignored_options(target) if unknown else ()
-    _note(target, unknown & set(ignored))
+    if not unknown:
+        return target.options_type.parse(named)
+    if _DEFAULT_FUSION in unknown:
+        named.setdefault("enable_fp_fusion", named[_DEFAULT_FUSION])
+    ignored = ignored_options(target)
+    _note(target, unknown & ignored - _understood(target, named))
     return target.options_type.parse(named, ignored)
+
+
+def _understood(target: Target, given: Mapping[str, Any]) -> frozenset[str]:
+    """Which of the options for every target mean something for ``target``, or ask for nothing."""
+    silent = {name for name in (*_ARCHITECTURE, *_WITHOUT_EFFECT) if given.get(name, "") is None}
+    known = _ARCHITECTURE if _architecture(target, given) is not None else ()
+    return frozenset({_DEFAULT_FUSION, *known, *silent})
 
 
 def _note(target: Target, names: Collection[str]) -> None:
@@ -41,4 +120,5 @@ def _note(target: Target, names: Collection[str]) -> None:
         entry = (target.key.backend, name)
         if entry not in _noted:
             _noted.add(entry)
-            logger.warning("option %s has no effect on %s: other targets have it", name, target.key)
+            whose = "no target has it" if name in _WITHOUT_EFFECT else "other targets have it"
+            logger.warning("option %s has no effect on %s: %s", name, target.key, whose)

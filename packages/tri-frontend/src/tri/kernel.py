@@ -83,6 +83,16 @@ class KernelServices(CallableServices, Protocol):
         """Launch ``compiled``, made of the :class:`tri.ASTSource` ``source``, over ``grid``; ``stream`` may be None."""
         ...
 
+    def load_compiled(self, compiled: CompiledKernel) -> None:
+        """Load ``compiled`` on the current device of its target."""
+        ...
+
+    def launch_facts(
+        self, source: Any, compiled: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any
+    ) -> Any:
+        """What hooks get of such a launch; None where no hook is set."""
+        ...
+
     def preload(self, kernel: Kernel, specialization_data: str) -> CompiledKernel:
         """Compile the version that the text describes."""
         ...

@@ -49,6 +49,18 @@ class _Services:
 
         launch(source, compiled, grid, args, stream)
 
+    def load_compiled(self, compiled: CompiledKernel) -> None:
+        from tri.launch.compiled import load
+
+        load(compiled)
+
+    def launch_facts(
+        self, source: ASTSource, compiled: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any
+    ) -> Any:
+        from tri.launch.compiled import launch_facts
+
+        return launch_facts(source, compiled, grid, args, stream)
+
     def preload(self, kernel: Kernel, specialization_data: str) -> CompiledKernel:
         from tri.compilation import compile as compile_source
         from tri.launch.specialization_data import read_specialization_data

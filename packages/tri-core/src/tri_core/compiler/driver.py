@@ -24,7 +24,7 @@ from tri_core.forks import cached_property
 from tri_core.options import CommonOptions
 from tri_core.plugins import Composition, PluginManager, manager
 from tri_core.target import Target
-from tri_core.target_options import parse_options
+from tri_core.target_options import parse_options, target_by_options
 from tri_core.target_selection import Spec, resolve
 
 __all__ = ["adopt", "compile", "environment_of", "forget", "lookup", "trace"]
@@ -84,7 +84,7 @@ def compile(  # noqa: A001  the name that users know
     Needs no device.  Compiled kernels are kept in memory and on disk; what is found there is identified
     by everything that can change it.  Raises a TriError for all that can go wrong.
     """
-    target = resolve(target)
+    target = _target(target, options)
     options = _options(target, options)
     source = with_overrides(source, options)
     always = knobs.get("ALWAYS_COMPILE")
@@ -112,7 +112,7 @@ def trace(
 
     Everything is made anew, verified after each pass, and not put into the cache.
     """
-    target = resolve(target)
+    target = _target(target, options)
     options = _options(target, options)
     source = with_overrides(source, options)
     request = _Request(manager(), source, target, options, _environment(manager(), target))
@@ -128,7 +128,7 @@ def lookup(
     options: CommonOptions | Mapping[str, Any] | None = None,
 ) -> CompiledKernel | None:
     """The kernel of ``source`` if memory or the store has it; None when it would be compiled."""
-    target = resolve(target)
+    target = _target(target, options)
     options = _options(target, options)
     source = with_overrides(source, options)
     if knobs.get("ALWAYS_COMPILE"):
@@ -155,7 +155,7 @@ def adopt(
     The kernel is refused with an OptionError when its key is not that of this compile: the other process
     had other versions of tri or of its plugins.
     """
-    target = resolve(target)
+    target = _target(target, options)
     options = _options(target, options)
     source = with_overrides(source, options)
     request = _Request(manager(), source, target, options, _environment(manager(), target))
@@ -207,6 +207,12 @@ def forget() -> None:
     with _lock:
         _memory.clear()
         _environments.clear()
+
+
+def _target(target: Spec | None, options: CommonOptions | Mapping[str, Any] | None) -> Target:
+    """The target that is named, or that of the architecture which the options name."""
+    found = resolve(target)
+    return target_by_options(found, options) if isinstance(options, Mapping) else found
 
 
 def _options(target: Target, options: CommonOptions | Mapping[str, Any] | None) -> CommonOptions:

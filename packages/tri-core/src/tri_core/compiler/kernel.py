@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from tri_core.compiler.source import IRSource, Source
 from tri_core.errors import LaunchError
@@ -12,15 +13,20 @@ from tri_core.image import KernelImage, KernelMetadata
 
 if TYPE_CHECKING:
     from tri_core.resources import Resources
+    from tri_core.runtime import LoadedKernel
 
 __all__ = ["Artifacts", "CompiledKernel"]
+
+#: stages that only some targets have, and what others have at that level: their last module
+_STANDS_IN = {"ttgir": "ttir"}
 
 
 class Artifacts(Mapping[str, str | bytes]):
     """What each stage made, by stage name: text, or bytes where the stage makes bytes.
 
     Text is decoded when it is asked for.  The disassemblers of stages are further keys, run when asked
-    for (they may need a tool, so iteration leaves them out); a KeyError lists what is known.
+    for (they may need a tool, so iteration leaves them out); a KeyError lists what is known.  ``ttgir`` of a target that
+    has no such stage is its ``ttir``, which it lowers from; iteration leaves it out, too.
     """
 
     def __init__(
@@ -48,6 +54,8 @@ class Artifacts(Mapping[str, str | bytes]):
             return self._text(data.decode()) if name in self._texts else data
         if name in self._disassemblers:
             return self._disassemble(name, self._disassemblers[name])
+        if _STANDS_IN.get(name) in self._stages:
+            return self[_STANDS_IN[name]]
         known = ", ".join([*self._stages, *self._disassemblers])
         raise KeyError(f"no stage {name!r} for {self._metadata.target}; known: {known}")
 
@@ -85,7 +93,9 @@ class Artifacts(Mapping[str, str | bytes]):
         return len(self._stages)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._stages or name in self._disassemblers
+        if name in self._stages or name in self._disassemblers:
+            return True
+        return isinstance(name, str) and _STANDS_IN.get(name) in self._stages
 
     def __repr__(self) -> str:
         return f"Artifacts({', '.join([*self._stages, *self._disassemblers])})"
@@ -100,7 +110,8 @@ class CompiledKernel:
     """The result of a compile; pickles, and crosses processes whole (without ``src``).
 
     ``asm`` maps stage names to what they made; ``image`` is what a runtime loads; ``src`` is what was
-    compiled, None where that is not known; ``loaded`` is what a driver said when it loaded the image.
+    compiled, None where that is not known; ``loaded`` is what a driver said when it loaded the image, ``handles`` refers
+    weakly to what a runtime made of it, the latest last.
     """
 
     metadata: KernelMetadata
@@ -108,6 +119,7 @@ class CompiledKernel:
     image: KernelImage
     src: Source | IRSource | None = None
     loaded: dict[str, int] = field(default_factory=dict)
+    handles: list[ref[LoadedKernel]] = field(default_factory=list, repr=False)
 
     @property
     def name(self) -> str:
@@ -146,21 +158,106 @@ class CompiledKernel:
         found = self.loaded.get(name)
         return found if found is not None else self.metadata.resources.get(name)
 
+    # --- what code that launches kernels of Triton reads ------------------------------------------------
+
+    @property
+    def num_warps(self) -> int:
+        """Warps of a CTA that run the kernel's text."""
+        return self.metadata.num_warps
+
+    @property
+    def num_ctas(self) -> int:
+        """CTAs of a cluster."""
+        return self.metadata.num_ctas
+
+    @property
+    def num_stages(self) -> int:
+        """How many iterations of a loop are in flight at once, as the options asked."""
+        return self.metadata.num_stages
+
+    @property
+    def cluster_dims(self) -> tuple[int, int, int]:
+        """CTAs of a cluster along x, y and z."""
+        return self.metadata.cluster_dims
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a CTA."""
+        return self.metadata.shared
+
+    @property
+    def packed_metadata(self) -> tuple[int, int, int]:
+        """What :meth:`run` takes beside the function: warps, CTAs of a cluster, bytes of shared memory."""
+        return (self.num_warps, self.num_ctas, self.shared)
+
+    @property
+    def kernel(self) -> bytes:
+        """The image."""
+        return self.image.data
+
+    @property
+    def module(self) -> LoadedKernel | None:
+        """What a runtime loaded; None before, and after it was freed."""
+        return self.handles[-1]() if self.handles else None
+
+    @property
+    def function(self) -> LoadedKernel | None:
+        """As :attr:`module`: a loaded kernel is one function."""
+        return self.module
+
+    def _init_handles(self) -> None:
+        """Load the kernel on the current device, unless it is loaded; afterwards drivers have said :attr:`n_regs` and others."""
+        if self.module is None:
+            self._by_source("load")(self)
+
+    def run(
+        self,
+        grid_x: int,
+        grid_y: int,
+        grid_z: int,
+        stream: Any,
+        function: Any,
+        packed_metadata: Any,
+        launch_metadata: Any,
+        launch_enter_hook: Callable[[Any], Any] | None,
+        launch_exit_hook: Callable[[Any], Any] | None,
+        *args: Any,
+    ) -> None:
+        """Launch over three integers, on ``stream`` (a driver's handle, None for the current one), between the two hooks.
+
+        ``function`` and ``packed_metadata`` are the kernel's own, and not looked at; LaunchError as ``self[grid]``.
+        """
+        del function, packed_metadata
+        if launch_enter_hook is not None:
+            launch_enter_hook(launch_metadata)
+        self[grid_x, grid_y, grid_z](*args, stream=stream or None)
+        if launch_exit_hook is not None:
+            launch_exit_hook(launch_metadata)
+
+    def launch_metadata(self, grid: Any, stream: Any, *args: Any) -> Any:
+        """What hooks of launches get (``get()`` gives a dictionary); None where no hook is set."""
+        facts: Any = self._by_source("launch_facts")(self, grid, stream, args)
+        return facts
+
+    def _by_source(self, name: str) -> Callable[..., Any]:
+        found: Callable[..., Any] | None = getattr(self.src, name, None)
+        if found is None:
+            raise LaunchError(
+                f"kernel {self.name} does not know its arguments: it was not compiled from a Python function here",
+                remedy="launch it through the function that it was compiled from",
+            )
+        return found
+
     def __getitem__(self, grid: Any) -> Callable[..., None]:
         """The kernel over ``grid``, with all arguments in order; none of them is looked at any more.
 
         ``stream=`` names what the launch is in order with, where the runtime takes streams.  LaunchError for a kernel that was not compiled from a source that knows its arguments.
         """
-        launch = getattr(self.src, "launch", None)
-        if launch is None:
-            raise LaunchError(
-                f"kernel {self.name} does not know its arguments: it was not compiled from a Python function here",
-                remedy="launch it through the function that it was compiled from",
-            )
+        launch = self._by_source("launch")
         return lambda *args, **stream: launch(self, grid, args, **stream)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "src": None, "loaded": {}}
+        return {**self.__dict__, "src": None, "loaded": {}, "handles": []}
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} for {self.metadata.target}: {', '.join(self.asm)}>"

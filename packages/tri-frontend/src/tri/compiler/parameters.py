@@ -20,6 +20,8 @@ Facts = Mapping[str, Sequence[tuple[str, int]]]
 
 #: how a source says that a descriptor pads with NaN; no attribute of the IR
 _PADS_WITH_NAN = ("tt.padding", 2)
+#: how it says that what is read through one is rounded to TF32; no attribute of the IR either
+_ROUNDS = ("tt.round_f32_to_tf32", 1)
 #: what bases and strides of descriptors are aligned to, in bytes
 _ALIGNMENT = 16
 
@@ -65,4 +67,5 @@ def _descriptor(
     shape = [values[f"{name}.shape.{i}"] for i in range(len(block))]
     strides = [values[f"{name}.stride.{i}"] for i in range(len(block) - 1)]
     padding = "nan" if _PADS_WITH_NAN in attributes.get(name, ()) else "zero"
-    return descriptor_of(b, values[name], shape, [*strides, b.constant(1, t.int64)], block, padding)
+    steps, rounds = [*strides, b.constant(1, t.int64)], _ROUNDS in attributes.get(name, ())
+    return descriptor_of(b, values[name], shape, steps, block, padding, rounds)

@@ -159,6 +159,14 @@ class ASTSource:
         """Launch ``kernel``, compiled from this source, over ``grid``; what ``kernel[grid](...)`` does."""
         self.fn.services.launch_compiled(self, kernel, grid, args, stream)
 
+    def load(self, kernel: CompiledKernel) -> None:
+        """Load ``kernel``, compiled from this source, on the current device."""
+        self.fn.services.load_compiled(kernel)
+
+    def launch_facts(self, kernel: CompiledKernel, grid: Any, stream: Any, args: Sequence[Any]) -> Any:
+        """What hooks get of a launch of ``kernel``; None where there is none."""
+        return self.fn.services.launch_facts(self, kernel, grid, args, stream)
+
     def signature(self) -> KernelSignature:
         """The name and the run-time parameters."""
         parameters: list[Parameter] = []

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tri.language import types as t
 from tri.language.accesses import check_pointer, load_policies, store_policies
+from tri.language.arithmetic import BINARY, COMPARISONS, add
 from tri.language.builtin import builtin
-from tri.language.casts import convert, value_of
+from tri.language.casts import bitcast, convert, value_of
 from tri.language.constexpr import constexpr
+from tri.language.selection import where
 from tri.language.shapes import check_shape, reshape_to
 from tri.language.structure import Structure
 from tri.language.tensor import dimensions, tensor
@@ -107,13 +109,14 @@ class tensor_descriptor_base(Structure):
     ) -> tensor:
         """The block that begins at ``offsets`` (int32, in elements); out of bounds is padded."""
         b = _semantic
-        return b.value(
+        loaded = b.value(
             "tt.descriptor_load",
             self.block_type,
             self.handle,
             *_offsets(b, self, offsets),
             attributes=load_policies(b, cache_modifier, eviction_policy),
         )
+        return self._read(b, loaded)
 
     @builtin
     def store(
@@ -148,7 +151,12 @@ class tensor_descriptor_base(Structure):
             raise Unsupported("cache hints of a gather through a descriptor", remedy="leave them out")
         rows, column = _rows(b, self, x_offsets, y_offset, "gather")
         type_ = t.block_type(self.dtype, (dimensions(rows)[0], self.block_type.shape[1]))
-        return b.value("tt.descriptor_gather", type_, self.handle, rows, column)
+        return self._read(b, b.value("tt.descriptor_gather", type_, self.handle, rows, column))
+
+    def _read(self, b: Builder, block: tensor) -> tensor:
+        """What a kernel gets of a ``block`` that was read."""
+        del b
+        return block
 
     @builtin
     def scatter(self, value: Any, x_offsets: Any, y_offset: Any, *, _semantic: Builder) -> None:
@@ -194,6 +202,19 @@ class tensor_descriptor_base(Structure):
 
 class tensor_descriptor(tensor_descriptor_base):
     """A descriptor of a tensor in global memory: ``shape`` (int32), ``strides`` (int64), ``block_shape``, ``dtype``."""
+
+
+class rounding_descriptor(tensor_descriptor):
+    """A descriptor of float32 whose blocks a kernel reads rounded to TF32: to nearest, ties to even; Inf and NaN stay as they are."""
+
+    def _read(self, b: Builder, block: tensor) -> tensor:
+        bits = bitcast(b, block, t.uint32)
+        # the last of the 10 bits that are kept decides a tie; a carry goes into the exponent
+        kept = BINARY["&"](b, BINARY[">>"](b, bits, 13), 1)
+        bias = add(kept, 0xFFF, sanitize_overflow=False, _semantic=b)
+        rounded = BINARY["&"](b, add(bits, bias, sanitize_overflow=False, _semantic=b), 0xFFFFE000)
+        special = COMPARISONS["=="](b, BINARY["&"](b, bits, 0x7F800000), 0x7F800000)
+        return bitcast(b, where(special, bits, rounded, _semantic=b), t.float32)
 
 
 # --- what accesses take ---------------------------------------------------------------------------------
@@ -309,12 +330,14 @@ def descriptor_of(
     strides: Sequence[tensor],
     block: Sequence[int],
     padding: str,
+    rounds: bool = False,
 ) -> tensor_descriptor:
-    """The descriptor of checked parts: ``shape`` is int32, ``strides`` int64."""
+    """The descriptor of checked parts: ``shape`` is int32, ``strides`` int64; ``rounds``: what is read of float32 is rounded to TF32."""
     scalar = base.type
     assert isinstance(scalar, t.pointer_type)
     type_ = t.tensor_descriptor_type(t.block_type(scalar.element_ty, tuple(block)))
-    return tensor_descriptor(_make(b, base, shape, strides, type_, padding), shape, strides)
+    cls = rounding_descriptor if rounds else tensor_descriptor
+    return cls(_make(b, base, shape, strides, type_, padding), shape, strides)
 
 
 def null_descriptor(b: Builder, type_: t.tensor_descriptor_type) -> tensor:

@@ -7,6 +7,8 @@ adapters that plugins contribute (by module, or by a protocol's attribute), then
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,6 +35,7 @@ __all__ = [
     "is_tensor_class",
     "memory_bytes",
     "parts",
+    "place_like",
     "place_of",
     "reach",
     "reaches",
@@ -138,12 +141,27 @@ def _read_torch(tensor: Any) -> Reading:
     device = tensor.device
     place = _torch_places[device] if device in _torch_places else _torch_places.of(tensor)
     try:
-        return tensor.data_ptr(), dtype_names[tensor.dtype], place
+        # a tensor without elements has no memory; a null pointer would be refused, or worse, before anything is accessed
+        address = tensor.data_ptr() or (0 if place is not None or tensor.numel() else nowhere())
+        return address, dtype_names[tensor.dtype], place
     except RuntimeError as error:  # NotImplementedError is one
         raise LaunchError(
             f"a PyTorch tensor of layout {tensor.layout} was passed to a kernel, which has no address: {error}",
             remedy="pass the dense tensors that it consists of, e.g. its values() and indices(), or .to_dense()",
         ) from error
+
+
+@cache
+def nowhere() -> int:
+    """Where host arrays without elements are: a page that nothing else is on."""
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    owned = (ctypes.c_char * mmap.PAGESIZE).from_buffer(page)
+    _pages.append(owned)
+    return ctypes.addressof(owned)
+
+
+#: what :func:`nowhere` has given away
+_pages: list[Any] = []
 
 
 def _torch_place(tensor: Any) -> Place | None:
@@ -296,10 +314,13 @@ def _read_pointer(array: Any) -> Reading:
             remedy="give it the attribute dtype, of PyTorch or of the language",
         )
     name = dtype.mangle() if hasattr(dtype, "mangle") else dtype_names[dtype]
-    return int(array.data_ptr()), name, _place_like(getattr(array, "device", None))
+    address, place = int(array.data_ptr()), place_like(getattr(array, "device", None))
+    if not address and place is None and 0 in (getattr(array, "shape", None) or ()):
+        address = nowhere()
+    return address, name, place
 
 
-def _place_like(device: Any) -> Place | None:
+def place_like(device: Any) -> Place | None:
     """Where a tensor on ``device`` is; for None, on PyTorch's accelerator in use, or on the host where there is none."""
     torch = sys.modules.get("torch")
     if torch is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.launch.arrays import ReadOnly, describe, memory_bytes
+from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT, LaunchFacts
 from tri.launch.host_memory import device_for, host_memory_for
 from tri.launch.observers import overlap_launch
 from tri.launch.overlaps import any_overlap
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tri_core.runtime import Launch, OverlapLaunch, Runtime
     from tri_core.target import DeviceInfo
 
-__all__ = ["forget", "launch", "run"]
+__all__ = ["forget", "launch", "launch_facts", "load", "run"]
 
 Attributes = Mapping[str, Sequence[Sequence[Any]]]
 #: bytes that an array of ``tt.pointer_range`` 32 has less than
@@ -53,18 +54,44 @@ def launch(
             f"{kernel.name} has a tuple as argument, so that it cannot be launched directly",
             remedy="launch it through its function",
         )
+    given = _by_name(source, kernel, args)
+    run(kernel, grid, given, source.attrs, stream)
+
+
+def _by_name(source: ASTSource, kernel: CompiledKernel, args: Sequence[Any]) -> dict[str, Any]:
+    """``args``, of all parameters or of those that are no constants, by name; LaunchError for another number."""
     names = source.fn.arg_names
     if len(args) == len(names):
-        given = dict(zip(names, args, strict=True))
-    elif len(args) == len(source.types):
-        given = dict(zip(source.types, args, strict=True))
-    else:
-        raise LaunchError(
-            f"{kernel.name} takes {len(names)} arguments, or {len(source.types)} without constants; "
-            f"{len(args)} were given",
-            remedy=f"its parameters are {source.fn.signature_text}",
-        )
-    run(kernel, grid, given, source.attrs, stream)
+        return dict(zip(names, args, strict=True))
+    if len(args) == len(source.types):
+        return dict(zip(source.types, args, strict=True))
+    raise LaunchError(
+        f"{kernel.name} takes {len(names)} arguments, or {len(source.types)} without constants; "
+        f"{len(args)} were given",
+        remedy=f"its parameters are {source.fn.signature_text}",
+    )
+
+
+def load(kernel: CompiledKernel) -> None:
+    """Load ``kernel`` on the current device of its target."""
+    from tri_core.target_selection import resolve
+    from tri_runtime import runtime
+
+    key = kernel.metadata.target
+    owner = runtime(resolve(key).device_kind)
+    _loaded(owner, kernel, device_for(owner, key.arch))
+
+
+def launch_facts(
+    source: ASTSource, kernel: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any
+) -> LaunchFacts | None:
+    """What hooks get of a launch of ``kernel``; None where no hook is set."""
+    if not LAUNCH_ENTER and not LAUNCH_EXIT:
+        return None
+    shape = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
+    x, y, z = (*shape, 1, 1)[:3]
+    extend = source.fn.launch_metadata
+    return LaunchFacts(kernel, (x, y, z), stream, extend, lambda: _by_name(source, kernel, args))
 
 
 def run(

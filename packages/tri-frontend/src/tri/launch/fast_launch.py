@@ -320,6 +320,7 @@ def _descriptor_item(
         Part("strides", _sequence(value.strides), (*steps, AnyItem())),
         Part("block_shape", _sequence(value.block_shape), tuple(blocks)),
         Part("padding", None, (ConstantItem(value.padding),)),
+        Part("round_f32_to_tf32", None, (ConstantItem(value.round_f32_to_tf32),)),
     )
     if type(value) is not TensorDescriptor:
         raise _UnfitError

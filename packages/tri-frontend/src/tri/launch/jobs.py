@@ -66,8 +66,9 @@ def make_job(source: ASTSource, target: Target, options: Mapping[str, Any]) -> C
     from tri_core.compiler.gates import pass_all
     from tri_core.dialects import tt
     from tri_core.plugins import manager
-    from tri_core.target_options import parse_options
+    from tri_core.target_options import parse_options, target_by_options
 
+    target = target_by_options(target, options)
     parsed = parse_options(target, options)
     pass_all(Attempt(source, target, parsed))
     mlir.registry.add_dialect(tt.TT)

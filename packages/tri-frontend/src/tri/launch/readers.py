@@ -66,7 +66,7 @@ class Constant:
 class DescriptorFact(NamedTuple):
     """What a kernel is specialized on of a tensor descriptor: all but its numbers.
 
-    ``divisible``: for every dimension, whether its size is.
+    ``divisible``: for every dimension, whether its size is; ``rounds``: whether what is read is rounded to TF32.
     """
 
     dtype: str
@@ -74,6 +74,7 @@ class DescriptorFact(NamedTuple):
     padding: str
     divisible: tuple[bool, ...]
     place: Place | ReadOnly | None
+    rounds: bool = False
 
 
 @dataclass(frozen=True)
@@ -238,7 +239,9 @@ def _descriptors(rules: Rules) -> Reader:
         divisible = tuple([not size & mask for size in desc.shape])
         if dtype_ == "i1":
             dtype_ = "i8"  # what memory holds, as for descriptors made in kernels
-        fact = DescriptorFact(dtype_, tuple(desc.block_shape), desc.padding, divisible, place)
+        fact = DescriptorFact(
+            dtype_, tuple(desc.block_shape), desc.padding, divisible, place, desc.round_f32_to_tf32
+        )
         return (address, *desc.shape, *desc.strides[:-1]), fact
 
     return reader

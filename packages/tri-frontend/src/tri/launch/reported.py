@@ -63,6 +63,7 @@ def load_reported(owner: Runtime, kernel: CompiledKernel, device: DeviceInfo) ->
     KERNEL_LOAD_START(kernel, None)
     loaded = owner.load(kernel.image, device)
     kernel.loaded.update(getattr(loaded, "resources", {}))
+    kernel.handles[:] = [*(handle for handle in kernel.handles if handle() is not None), weakref.ref(loaded)]
     KERNEL_LOAD_END(kernel, loaded)
     if KERNEL_UNLOAD:
         weakref.finalize(loaded, KERNEL_UNLOAD, kernel, None).atexit = False

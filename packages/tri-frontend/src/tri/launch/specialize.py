@@ -122,7 +122,10 @@ def _descriptor_facts(name: str, fact: DescriptorFact, divisibility: int) -> dic
         for i, holds in enumerate(fact.divisible)
         if holds
     }
-    return found | ({name: [("tt.padding", 2)]} if fact.padding == "nan" else {})
+    said = [("tt.padding", 2)] if fact.padding == "nan" else []
+    if fact.rounds:
+        said.append(("tt.round_f32_to_tf32", 1))
+    return found | ({name: said} if said else {})
 
 
 def _constant(fact: Any) -> tuple[Any] | None:

@@ -33,7 +33,7 @@ class TensorDescriptor:
 
     ``shape``, ``strides`` and ``block_shape`` are in elements, of 1 to 5 dimensions; the base and all strides
     but the last, which is 1, are multiples of 16 bytes.  What a block has outside of the tensor reads as zero,
-    or as NaN with ``padding="nan"``.  Raises DescriptorError for anything else.
+    or as NaN with ``padding="nan"``.  With ``round_f32_to_tf32`` kernels read float32 rounded to TF32.  Raises DescriptorError for anything else.
     """
 
     base: Any
@@ -72,9 +72,9 @@ class TensorDescriptor:
             self.padding == "zero" or dtype.is_floating(), f"{dtype} has no NaN to pad with", "use 'zero'"
         )
         _require(
-            not self.round_f32_to_tf32,
-            "round_f32_to_tf32 is not built",
-            "round in the kernel, or use input_precision='tf32' in tl.dot",
+            not self.round_f32_to_tf32 or name == "fp32",
+            f"round_f32_to_tf32 is only supported for float32 tensors, not for {dtype}",
+            "leave it out",
         )
 
     def _read(self) -> tuple[int, str]:

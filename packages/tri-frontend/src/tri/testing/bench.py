@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tri_core.errors import Unsupported
+from tri.launch.arrays import Place, ReadOnly, array_reader, place_like
+from tri_core.errors import TriError, Unsupported
 
 if TYPE_CHECKING:
     from tri.launch.hooks import LaunchFacts
     from tri_core.runtime import Runtime
+    from tri_core.target import DeviceInfo
     from tri_runtime.benchmark import ReturnMode
 
 __all__ = ["check_graphs", "do_bench", "do_bench_cudagraph", "do_bench_graph"]
@@ -30,7 +34,7 @@ def do_bench(
 
     ``warmup`` and ``rep`` are milliseconds to spend; ``grad_to_none``: tensors whose ``grad`` is cleared before
     each run; ``quantiles``: those of the times instead (a number for one of them); ``return_mode``: ``mean``,
-    ``median``, ``min``, ``max`` or ``all``.  The device is that of the kernels that ``fn`` launches.
+    ``median``, ``min``, ``max`` or ``all``.  The device is that of the kernels that ``fn`` launches, or of the arrays that it gives.
     """
     from tri_runtime.benchmark import do_bench as bench
 
@@ -90,10 +94,14 @@ def check_graphs(runtime: Runtime) -> None:
 
 
 def _runtime_of(fn: Callable[[], Any]) -> Runtime:
-    """The runtime on which ``fn``, called once, launches; that of the default target if it launches nothing."""
+    """The runtime of the device on which ``fn``, called once, works.
+
+    That is where it launches kernels; else the target of a ``tri.target`` block; else where the arrays are that it gives;
+    else PyTorch's accelerator, or the host where PyTorch has none; else, without PyTorch, the default target's device.
+    """
     from tri.context import chosen
     from tri.launch.hooks import LAUNCH_ENTER
-    from tri_core.target_selection import default, resolve
+    from tri_core.target_selection import default, for_host, resolve
     from tri_runtime import runtime
 
     thread = threading.get_ident()
@@ -105,10 +113,40 @@ def _runtime_of(fn: Callable[[], Any]) -> Runtime:
 
     LAUNCH_ENTER.add(note)
     try:
-        fn()
+        given = fn()
     finally:
         LAUNCH_ENTER.remove(note)
     if kinds:
         return runtime(kinds[-1])
     choice = chosen()
-    return runtime((choice.target if choice is not None else default()).device_kind)
+    if choice is not None:
+        return runtime(choice.target.device_kind)
+    place = _place_of(given)
+    if place is None:
+        return runtime(default().device_kind)
+    return runtime(for_host().device_kind if place.device is None else place.device.kind)
+
+
+@dataclass(frozen=True)
+class _Where:
+    """Where a function works: on ``device``, on the host for None."""
+
+    device: DeviceInfo | None
+
+
+def _place_of(given: Any) -> _Where | None:
+    """Where what a function gave was made; None if that does not say."""
+    for item in given if isinstance(given, (tuple, list)) else (given,):
+        try:
+            place = array_reader(type(item))(item)[2]
+        except (LookupError, TriError):
+            continue
+        return _Where(_device_of(place))
+    if "torch" in sys.modules:
+        return _Where(_device_of(place_like(None)))
+    return None
+
+
+def _device_of(place: Place | ReadOnly | None) -> DeviceInfo | None:
+    where = place.place if isinstance(place, ReadOnly) else place
+    return None if where is None else where.device

@@ -68,6 +68,8 @@ class ActiveDriver:
 
         torch = importlib.import_module("torch")
         kind = torch_kind(current_target())
+        if kind == "cpu":
+            return torch.device(kind)  # tensors say no index of it
         return torch.device(TORCH_NAMES.get(kind, kind), self.get_current_device())
 
     def get_current_device(self) -> int:
@@ -123,8 +125,8 @@ class ActiveDriver:
 class DeviceUtils:
     """What Triton's C helper module answers."""
 
-    def get_device_properties(self, index: int = 0) -> dict[str, int]:
-        """Limits of device ``index``: Triton's keys, those that the target or its driver tells."""
+    def get_device_properties(self, index: int | None = None) -> dict[str, int]:
+        """Limits of device ``index``: Triton's keys, those that the target or its driver tells; KeyError says which those are."""
         target = current_target()
         limits = target.spec.limits
         warps = target.spec.threads_per_warp
@@ -134,13 +136,24 @@ class DeviceUtils:
             "multiprocessor_count": _multiprocessors(target, index),
             "warpSize": warps[0] if warps else 1,
         }
-        return {name: value for name, value in facts.items() if value}
+        return _Properties(str(target.key), {name: value for name, value in facts.items() if value})
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"tri's driver has no {name!r}: kernels are loaded and launched by its runtimes")
 
 
-def _multiprocessors(target: Target, index: int) -> int:
+class _Properties(dict[str, int]):
+    """What is known of a device."""
+
+    def __init__(self, device: str, facts: dict[str, int]) -> None:
+        super().__init__(facts)
+        self._device = device
+
+    def __missing__(self, name: str) -> int:
+        raise KeyError(f"{name}: {self._device} has no such limit; it has {', '.join(self)}")
+
+
+def _multiprocessors(target: Target, index: int | None) -> int:
     if torch_kind(target) == "cpu":
         return os.cpu_count() or 1
     if torch_has(target.device_kind):

@@ -62,13 +62,11 @@ def gpu_target(target: Target) -> GPUTarget:
 
 
 def _named(info: BackendInfo, arch: int | str) -> str:
-    """The architecture of ``info`` that ``arch`` means: a number (90, ``"sm90"``) is that with all its features."""
-    if str(arch) in info.architectures:
-        return str(arch)
-    number = re.fullmatch(r"(?:sm_?)?(\d+)", str(arch))
-    numbered = [a for a in info.architectures if number and re.fullmatch(rf"\D+{number[1]}[a-z]?", a)]
-    # the plain one comes first, the one with all features of just this processor next
-    return numbered[min(1, len(numbered) - 1)] if numbered else str(arch)
+    """The architecture of ``info`` that ``arch`` means; ``sm`` before a number is Triton's word for any."""
+    from tri_core.target_options import architecture_of
+
+    number = str(arch).removeprefix("sm").removeprefix("_")
+    return architecture_of(info, arch) or architecture_of(info, number) or str(arch)
 
 
 def tri_target(target: Any) -> Target:
