@@ -47,11 +47,11 @@ Array = npt.NDArray[Any]
 Parts = Sequence[tuple[int, str, str]]
 
 
-class WAVE(ext.Dialect, name="wave"):
+class WAVE(ext.Dialect, name="wave"):  # type: ignore[call-arg]  # the bindings read it
     """A matrix unit of 64 lanes."""
 
 
-class BLOCK(ext.Dialect, name="blocks"):
+class BLOCK(ext.Dialect, name="blocks"):  # type: ignore[call-arg]  # the bindings read it
     """A matrix unit of 16 lanes that takes operands as blocks of memory lie in registers."""
 
 
