@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tri_core import target_options
+from tri_core import knobs, target_options
 from tri_core.api import CommonOptions, OptionError
 from tri_core.compiler import compile as compile_kernel
 from tri_core.plugin_records import BackendInfo
@@ -152,3 +152,15 @@ def test_an_architecture_is_an_option(
         assert target_by_options(target, {option: "gfx942"}) is target
         parse_options(target, {option: "gfx942"})
     assert f"option {option} has no effect on numbered:one" in caplog.text
+
+
+def test_a_knob_names_the_architecture(make_plugin: Any, activate: Any, source: Any) -> None:
+    activate(make_plugin("numbered", NUMBERED, backend=True))
+    given = source()
+    with knobs.scope(ARCH="two"):
+        for options in (None, {}, {"num_warps": 2}):
+            assert compile_kernel(given, "numbered:one", options).metadata.target.arch == "two"
+        assert compile_kernel(given, "numbered:one", {"arch": "one"}).metadata.target.arch == "one"
+    with knobs.scope(ARCH="gfx942"):
+        assert compile_kernel(given, "numbered:one").metadata.target.arch == "one"
+    assert compile_kernel(given, "numbered:one").metadata.target.arch == "one"

@@ -145,6 +145,19 @@ def test_options_of_tritons_are_accepted(caplog: pytest.LogCaptureFixture) -> No
         assert module("triton").compile(source, options=options).name == "double"
 
 
+def test_the_architecture_is_a_setting() -> None:
+    runtime = module("triton").knobs.runtime
+    with runtime.scope():
+        runtime.override_arch = "sm80"
+        assert knobs.get("ARCH") == "sm80"
+        assert compiled().metadata.target.backend == "cpu", "no architecture of this backend"
+    assert knobs.get("ARCH") is None
+
+
+def test_libdevice_of_processors() -> None:
+    assert module("triton.language.extra.cpu.libdevice").erf is module("triton.language.extra.libdevice").erf
+
+
 # --- devices ------------------------------------------------------------------------------------------------
 
 

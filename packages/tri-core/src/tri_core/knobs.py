@@ -139,6 +139,11 @@ CORE = KnobGroup(
             help="a folder whose files <kernel>.<stage> replace what is compiled",
         ),
         Knob(name="TARGET", help="the target used when nothing else chooses one"),
+        Knob(
+            name="ARCH",
+            help="the architecture that is compiled for, whatever the target's, where its backend has it",
+            affects_codegen=True,
+        ),
         Knob(name="DISABLE_PLUGINS", default="", help="plugins to leave out, separated by commas"),
         Knob(name="PLUGINS", default="", help="load only these plugins, separated by commas"),
         Knob(name="PLUGINS_STRICT", default=False, parse=parse_bool, help="a quarantine is an error"),

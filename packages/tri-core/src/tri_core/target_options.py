@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from tri_core import knobs
 from tri_core.options import CommonOptions
 from tri_core.plugin_records import BackendInfo
 from tri_core.plugins import manager
@@ -66,7 +67,7 @@ def architecture_of(info: BackendInfo, named: object) -> str | None:
 
 
 def target_by_options(target: Target, given: Mapping[str, Any] | None) -> Target:
-    """``target``, or the same backend's for the architecture that option ``arch`` or ``override_arch`` of ``given`` names.
+    """``target``, or the same backend's for the architecture that option ``arch`` or ``override_arch`` of ``given``, or the knob ``ARCH``, names.
 
     One that the backend does not know is another vendor's, and has no effect: :func:`parse_options` says so.
     """
@@ -77,9 +78,8 @@ def target_by_options(target: Target, given: Mapping[str, Any] | None) -> Target
 
 
 def _architecture(target: Target, given: Mapping[str, Any]) -> str | None:
-    asked = next(
-        (given[n] for n in _ARCHITECTURE if given.get(n) is not None and _is_foreign(target, n)), None
-    )
+    said = [given[name] for name in _ARCHITECTURE if given.get(name) is not None and _is_foreign(target, name)]
+    asked = said[0] if said else knobs.get("ARCH")
     if asked is None:
         return None
     number = re.fullmatch(r"\D*(\d+)", str(asked))

@@ -212,7 +212,7 @@ def forget() -> None:
 def _target(target: Spec | None, options: CommonOptions | Mapping[str, Any] | None) -> Target:
     """The target that is named, or that of the architecture which the options name."""
     found = resolve(target)
-    return target_by_options(found, options) if isinstance(options, Mapping) else found
+    return target_by_options(found, options) if options is None or isinstance(options, Mapping) else found
 
 
 def _options(target: Target, options: CommonOptions | Mapping[str, Any] | None) -> CommonOptions:

@@ -159,7 +159,7 @@ class runtime_knobs(Hooks):
 
     interpret = env_bool("TRITON_INTERPRET", knob="INTERPRET")
     debug = env_bool("TRITON_DEBUG", knob="DEBUG")
-    override_arch = env_opt_str("TRITON_OVERRIDE_ARCH")
+    override_arch = env_opt_str("TRITON_OVERRIDE_ARCH", knob="ARCH")
     add_stages_inspection_hook: PipelineStagesHook | None = None
 
 

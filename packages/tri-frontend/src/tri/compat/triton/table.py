@@ -45,6 +45,8 @@ _NO_LIBRARY = f"there is no libtriton behind this module; {_INTERNAL}"
 _NO_PROFILER = (
     "tri has no sessions of a profiler: use that of the device's vendor, or tri.testing.do_bench for timing"
 )
+_NO_CHECKERS = "tri.interpret() checks memory and races, debug=True what a launch reads and writes"
+_TESTS = "Triton's own tests use it; tri.testing and tri_conformance have what tests of kernels need"
 _GLUON = "Gluon kernels name one vendor's layouts and instructions; write the kernel in triton.language"
 
 _ERRORS = {
@@ -184,6 +186,9 @@ MODULES: dict[str, Module] = {
     "triton.language.extra.libdevice": Module(_LIBDEVICE),
     **vendor("cuda"),
     **vendor("hip"),
+    # Triton's backend for processors, which is not in its wheel, has its libdevice here
+    f"{EXTRA}.cpu": Module(),
+    f"{EXTRA}.cpu.libdevice": Module(_LIBDEVICE),
     # --- the runtime
     "triton.runtime": Module(
         ("tri",),
@@ -313,5 +318,12 @@ GONE: dict[str, str] = {
     "triton.profiler.scope": "its classes and functions are in triton.profiler",
     "triton.tools.build_extern": "functions of libdevice are in triton.language.extra.libdevice",
     "triton.tools.triton_to_gluon_translator": _GLUON,
-    "triton.tools.gsan": "tri.interpret() checks memory and races, debug=True what a launch reads and writes",
+    **dict.fromkeys(("triton._internal_testing", "triton._filecheck", "triton._test_runner"), _TESTS),
+    **dict.fromkeys(
+        ("triton._compile_warmup", "triton._compile_warmup_pool", "triton._compile_warmup_state"),
+        "compile on several threads with triton.runtime._async_compile",
+    ),
+    "triton._instrumentation": _NO_CHECKERS,
+    "triton.instrumentation": _NO_CHECKERS,
+    "triton.tools.gsan": _NO_CHECKERS,
 }
