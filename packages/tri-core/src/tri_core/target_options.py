@@ -78,7 +78,9 @@ def target_by_options(target: Target, given: Mapping[str, Any] | None) -> Target
 
 
 def _architecture(target: Target, given: Mapping[str, Any]) -> str | None:
-    said = [given[name] for name in _ARCHITECTURE if given.get(name) is not None and _is_foreign(target, name)]
+    said = [
+        given[name] for name in _ARCHITECTURE if given.get(name) is not None and _is_foreign(target, name)
+    ]
     asked = said[0] if said else knobs.get("ARCH")
     if asked is None:
         return None
