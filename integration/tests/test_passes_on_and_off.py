@@ -12,10 +12,10 @@ from integration.random_kernels.program import RandomKernel, Stored
 from integration.random_kernels.running import Disagreement, agree, run
 from integration.random_kernels.strategy import random_kernels
 from tri_core.api import Pass, StageContext
+from tri_core.ir.markers import FACTOR
 from tri_core.ir.regions import loops_in
 from tri_core.mlir import ir
 from tri_core.passes import LICM, LoopAwareCSE, LoopPeel, LoopUnroll
-from tri_core.passes.loop_unroll import FACTOR
 
 _FEW = settings(
     max_examples=8,

@@ -6,12 +6,13 @@ import re
 
 from nvidia_support import target
 from tri_backend_nvidia.options import NvidiaOptions
-from tri_backend_nvidia.tcgen05.allocate_tensor_memory import SIZE, AllocateTensorMemory
+from tri_backend_nvidia.tcgen05.allocate_tensor_memory import AllocateTensorMemory
 from tri_backend_nvidia.tcgen05.insert_barriers import InsertTcgen05Barriers
 from tri_core.api import StageContext
 from tri_core.mlir import ir, registry, session
 from tri_core.plugins import manager
 from tri_core.text import parse_module, print_module
+from tri_gpu_dialect.dialect.markers import TENSOR_MEMORY
 
 HEAD = """
 #rows = #ttng.tensor_memory_rows<{warpsPerCTA = [4, 1], columns = 64}>
@@ -50,7 +51,7 @@ def placed(body: str, head: str = HEAD) -> list[str]:
         AllocateTensorMemory().apply(module, context)
         InsertTcgen05Barriers().apply(module, context)
         module.operation.verify()
-        size = ir.IntegerAttr(module.operation.attributes[SIZE]).value
+        size = ir.IntegerAttr(module.operation.attributes[TENSOR_MEMORY]).value
         text = print_module(module, locations=False)
     found = re.findall(
         r"(ttng\.\w+|ttg\.w\w+|ttg\.barrier|scf\.\w+|math\.\w+|column = \d+)", text.partition("tt.func")[2]

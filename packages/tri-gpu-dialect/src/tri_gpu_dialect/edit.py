@@ -39,11 +39,6 @@ __all__ = [
 #: bits of a barrier's ``addrSpace``: the memory that is consistent after it
 SHARED, GLOBAL = 1, 2
 
-#: an attribute of ops of barriers in memory and of copies: they have to do with all CTAs of a cluster.  An arrival is made at the
-#: barrier of each CTA, a copy goes to all CTAs that hold copies of the block, and at a
-#: barrier all threads of the cluster synchronise
-CLUSTER = "ttg.cluster"
-
 
 def forwards_elements(op: ir.Operation) -> bool:
     """Whether ``op`` gives its operand's elements as they are: moved, in another layout, or as a buffer."""

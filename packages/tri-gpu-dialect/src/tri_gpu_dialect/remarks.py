@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 
+from tri_core.ir.markers import SCHEDULE
 from tri_core.locations import source_location
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect.markers import REMARKS
 
-__all__ = ["SCHEDULE", "add_remark", "remarks_of", "schedule_of"]
+__all__ = ["add_remark", "remarks_of", "schedule_of"]
 
 logger = logging.getLogger(__name__)
 
-_NAME = "ttg.remarks"
 #: what the stage before says of itself
 _EARLIER = ("tt.descriptors_by_pointer", "tt.dot_scaled_decomposed")
-#: the attribute of a module that says how its kernel runs, and why that was chosen
-SCHEDULE = "tt.schedule"
 
 
 def add_remark(op: ir.Operation, text: str) -> None:
@@ -25,15 +24,15 @@ def add_remark(op: ir.Operation, text: str) -> None:
     top = op
     while top.parent is not None:
         top = top.parent.operation
-    known = _texts(top, _NAME)
+    known = _texts(top, REMARKS)
     if said not in known:
         logger.info("%s", said)
-        top.attributes[_NAME] = ir.ArrayAttr.get([ir.StringAttr.get(t) for t in (*known, said)])
+        top.attributes[REMARKS] = ir.ArrayAttr.get([ir.StringAttr.get(t) for t in (*known, said)])
 
 
 def remarks_of(module: ir.Module) -> list[str]:
     """All remarks on ``module``, in the order in which they were made."""
-    return [text for name in (*_EARLIER, _NAME) for text in _texts(module.operation, name)]
+    return [text for name in (*_EARLIER, REMARKS) for text in _texts(module.operation, name)]
 
 
 def schedule_of(module: ir.Module) -> str | None:

@@ -20,6 +20,7 @@ from tri_core.api import (
     Target,
 )
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect.markers import TENSOR_MEMORY
 from tri_gpu_dialect.edit import module_int
 from tri_gpu_dialect.passes import (
     AccelerateMatmul,
@@ -54,9 +55,6 @@ from tri_gpu_dialect.passes import (
 )
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import remarks_of, schedule_of
-
-#: Triton's name for the columns of tensor memory that a kernel allocates
-_TENSOR_MEMORY = "ttg.tensor_memory_size"
 
 __all__ = ["threads_per_warp", "ttgir_passes", "ttgir_stage"]
 
@@ -216,8 +214,8 @@ class _Run:
 
 def _tensor_memory(module: ir.Module) -> dict[str, int]:
     """Columns of tensor memory, where a backend's pass has allocated some."""
-    has_some = _TENSOR_MEMORY in module.operation.attributes
-    return {"tensor_memory": module_int(module, _TENSOR_MEMORY)} if has_some else {}
+    has_some = TENSOR_MEMORY in module.operation.attributes
+    return {"tensor_memory": module_int(module, TENSOR_MEMORY)} if has_some else {}
 
 
 def ttgir_stage(

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tri_gpu_dialect.dialect.markers import CONVERSION_BYTES
 from tri_gpu_dialect.edit import all_ops, i32_attribute
 from tri_gpu_dialect.encodings import Blocked, Linear
 from tri_gpu_dialect.layouts import LinearLayout
 from tri_gpu_dialect.plans import scratch_bytes
-from tri_gpu_dialect.plans.scratch import CONVERSION_BYTES
 from tri_gpu_dialect.testing import TensorSpec, distributed, kernel, run
 
 DTYPES = {"f32": "f4", "f16": "f2", "i8": "i1", "i1": "i1", "f64": "f8", "i32": "i4", "i16": "i2"}

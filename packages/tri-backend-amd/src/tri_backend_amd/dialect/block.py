@@ -13,6 +13,7 @@ from tri_backend_amd.dialect import verify
 from tri_backend_amd.dialect.amdg import AMDG
 from tri_core.ir.access import MemoryAccess
 from tri_core.ir.effects import ASYNC, READ_GLOBAL, SYNCHRONIZE_CTA, WRITE_GLOBAL, WRITE_SHARED, Effects
+from tri_core.ir.markers import marker
 from tri_core.ir.traits import DataMovement, Decomposable, Pure
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.plans.scratch import NeedsScratch, atomic_scratch_bytes
@@ -36,10 +37,14 @@ _Out = ext.Result[Any]
 _Opt = ext.Operand[Any] | None
 _Ins = Sequence[ext.Operand[Any]]
 
-#: on an access of ``tt``: its pointers are a scalar one plus offsets that a buffer descriptor reaches
-BUFFER = "amdg.buffer"
-#: on what adds an offset to others: it is a splat that is not negative wherever something is accessed
-UNIFORM = "amdg.uniform"
+BUFFER = marker(
+    "amdg.buffer", "accesses whose pointers are a scalar one plus offsets that a buffer descriptor reaches",
+    written=("lowering",), read=("lowering",),
+)  # fmt: skip
+UNIFORM = marker(
+    "amdg.uniform", "what adds an offset to others that is a splat, not negative wherever something is accessed",
+    written=("amdg-uniform-offsets", "amdg-convert-to-buffer-ops"), read=("lowering", "amdg-convert-to-buffer-ops"),
+)  # fmt: skip
 #: attributes of an access beside the declared ones
 _ACCESS = ("cache", "evict", "isVolatile", "allocation.offset")
 

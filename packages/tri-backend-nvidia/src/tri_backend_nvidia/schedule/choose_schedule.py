@@ -20,12 +20,11 @@ from tri_backend_nvidia.schedule.costs import Schedule
 from tri_backend_nvidia.schedule.policy import HopperPolicy
 from tri_backend_nvidia.schedule.work import loops_of_dots
 from tri_core.api import Pass, StageContext
+from tri_core.ir.markers import CHOSEN, SCHEDULE
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal, slice_function
-from tri_gpu_dialect.async_units.make_persistent import CHOSEN
 from tri_gpu_dialect.edit import functions
 from tri_gpu_dialect.policies.async_units import asks_to_specialize
-from tri_gpu_dialect.remarks import SCHEDULE
 
 if TYPE_CHECKING:
     from tri_core.pipeline import Pass as AnyPass

@@ -32,14 +32,13 @@ from tri_core.mlir import builtin, ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import ConvertLayoutOp, WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
+from tri_gpu_dialect.dialect.markers import TENSOR_MEMORY
 from tri_gpu_dialect.dialect.partitions import default_block
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.encodings import SwizzledShared
 
-__all__ = ["SIZE", "AllocateTensorMemory"]
+__all__ = ["AllocateTensorMemory"]
 
-#: the attribute of a module that says how many columns it allocates
-SIZE = "ttg.tensor_memory_size"
 
 #: the fewest columns that can be allocated
 _LEAST = 32
@@ -79,7 +78,7 @@ class AllocateTensorMemory(Pass):
             last = max([scales.end, *(operand.range[1] for operand in left_operands)])
             size = max(1 << (last - 1).bit_length(), _LEAST)
             _Placement(function, size, dict_of(columns), scales, left_operands).run(found)
-            module.operation.attributes[SIZE] = _i32(size)
+            module.operation.attributes[TENSOR_MEMORY] = _i32(size)
 
 
 def dict_of(columns: Sequence[tuple[Accumulator, int]]) -> dict[int, int]:

@@ -20,7 +20,7 @@ from tri_backend_nvidia.options import nvidia_options
 from tri_core.ir.views import cast
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import ArriveBarrierOp, InitBarrierOp, InvalBarrierOp
-from tri_gpu_dialect.edit import CLUSTER
+from tri_gpu_dialect.dialect.markers import CLUSTER
 from tri_gpu_dialect.lowering import Lowered, Lowering
 from tri_gpu_dialect.lowering.table import Rule
 

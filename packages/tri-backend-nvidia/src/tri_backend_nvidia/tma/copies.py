@@ -12,7 +12,7 @@ from tri_backend_nvidia.tma.descriptors import MapPointer, descriptor_boxes
 from tri_core.dialects.tt.enums import DescriptorReduceKind
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
-from tri_gpu_dialect.edit import CLUSTER
+from tri_gpu_dialect.dialect.markers import CLUSTER
 from tri_gpu_dialect.layouts import BLOCK, LinearLayout, dim_names
 from tri_gpu_dialect.lowering import Lowered, Lowering
 from tri_gpu_dialect.lowering.indices import apply

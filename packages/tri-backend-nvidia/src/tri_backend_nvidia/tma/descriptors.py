@@ -13,9 +13,9 @@ from tri_core.api import LaunchDescriptor
 from tri_core.dialects.tt import TensorDescType
 from tri_core.dialects.tt.enums import PaddingOption
 from tri_core.errors import Unsupported
+from tri_core.ir.markers import PROMOTED
 from tri_core.ir.views import cast
 from tri_core.mlir import ir
-from tri_core.passes.promote_pointer_tiles import PROMOTED
 from tri_gpu_dialect.dialect import TensormapCreateOp
 from tri_gpu_dialect.dialect.launch_invariants import launch_number, parameter_number
 from tri_gpu_dialect.encodings import SharedEncoding, decode

@@ -12,10 +12,10 @@ from functools import partial
 
 from tri_core.dialects.tt import FuncOp
 from tri_core.ir.access import Access, access_of
+from tri_core.ir.markers import PROMOTED
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import defining_op, isa
 from tri_core.mlir import arith, ir, llvm
-from tri_core.passes.promote_pointer_tiles import PROMOTED
 from tri_core.passes.rewrite_tensor_descriptors import Condition
 from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.ranges import Ranges

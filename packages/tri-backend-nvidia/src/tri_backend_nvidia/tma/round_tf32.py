@@ -14,6 +14,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DescriptorLoadOp, DotOp, MakeTensorDescriptorOp
 from tri_core.dialects.tt.enums import InputPrecision
+from tri_core.ir.markers import marker
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import LocalDeallocOp, WarpGroupDotOp
@@ -23,8 +24,9 @@ from tri_gpu_dialect.plans.dot_chains import chained
 
 __all__ = ["ROUNDED", "TmaRoundTf32"]
 
-#: an attribute of ``tt.make_tensor_descriptor``: copies round
-ROUNDED = "ttng.rounded"
+ROUNDED = marker(
+    "ttng.rounded", "descriptors whose copies round to tf32", written=("tma-round-tf32",), read=("lowering",)
+)
 
 _DOTS = (WarpGroupDotOp, DotOp)
 

@@ -16,6 +16,7 @@ from typing import Any
 from tri_core import mlir
 from tri_core.compiler.signatures import signature_of
 from tri_core.errors import OptionError, TriError, VerificationError
+from tri_core.ir.markers import verify_markers
 from tri_core.locations import located
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
@@ -112,6 +113,7 @@ def _apply(step: Step, module: ir.Module, context: StageContext) -> None:
     try:
         step.apply(module, context)
         mlir.verify(module)
+        verify_markers(module)
     except TriError as error:
         error.during = error.during or f"pass {step.name!r}"
         raise

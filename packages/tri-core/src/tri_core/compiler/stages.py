@@ -25,6 +25,7 @@ from tri_core.errors import BackendError, OptionError, VerificationError
 from tri_core.files import decode
 from tri_core.foreign import Contained
 from tri_core.image import KernelMetadata
+from tri_core.ir.markers import verify_markers
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.pipeline import (
@@ -149,6 +150,7 @@ def _on_pass(job: Job) -> PassListener | None:
 def _verify(stage: str, name: str, module: ir.Module) -> None:
     try:
         mlir.verify(module)
+        verify_markers(module)
     except ir.MLIRError as error:
         error.__dict__.setdefault("pass_name", name)
         raise

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tri_core.dialects.tt import FuncOp
 from tri_core.errors import Unsupported
+from tri_core.ir.markers import KEPT
 from tri_core.ir.regions import ends_region, is_control
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
@@ -22,10 +23,6 @@ __all__ = ["Expansion", "Parts", "expand"]
 Parts = Sequence[ir.Value]
 #: the types of the parts of a value of this type; None for a type that stays
 PartTypes = Callable[[ir.Type], "Sequence[ir.Type] | None"]
-
-#: the attribute, while values are expanded, of ops that stay as they are with all that they use and make: an op in a block that
-#: moved is another object with another hash
-_KEPT = "tt.kept"
 
 
 @dataclass
@@ -61,7 +58,7 @@ def expand(
     Ops of ``kept`` stay; a value that one of them makes must be used by others of them only.
     """
     for op in kept:
-        op.attributes[_KEPT] = ir.UnitAttr.get()
+        op.attributes[KEPT] = ir.UnitAttr.get()
     state = Expansion(types, rules)
     for operation in module.body.operations:
         op = operation.operation
@@ -72,7 +69,7 @@ def expand(
     for op in reversed(state.dead):
         op.erase()
     for op in kept:
-        del op.attributes[_KEPT]
+        del op.attributes[KEPT]
 
 
 def _function(op: ir.Operation, state: Expansion) -> None:
@@ -130,12 +127,12 @@ def _block(block: ir.Block, state: Expansion) -> None:
         op = operation.operation
         rule = state.rules.get(op.name)
         if rule is not None:
-            if _KEPT not in op.attributes:
+            if KEPT not in op.attributes:
                 rule(op, state)
                 state.dead.append(op)
         elif isa(op, builtin.UnrealizedConversionCastOp):
             continue
-        elif _KEPT not in op.attributes and state.concerns(op):
+        elif KEPT not in op.attributes and state.concerns(op):
             _rebuild(op, state)
         else:
             for region in op.regions:

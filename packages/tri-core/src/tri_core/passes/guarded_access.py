@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_core.dialects.tt import StoreOp
+from tri_core.ir.markers import ASKED, OWN_ROWS, SELDOM
 from tri_core.ir.regions import If
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_core.passes.descriptor_access import ACCESSES, Descriptor, block_inside, store_whole
 
-__all__ = ["ASKED", "OWN_ROWS", "SELDOM", "branched", "guarded", "is_half", "narrowed", "stored_by_pointers"]
-
-#: the attribute of an access that is done only where its condition holds
-ASKED = "tt.asked"
-#: the attribute of a store by pointers that is done only where such a condition does not hold: what it costs matters little
-SELDOM = "tt.seldom"
-#: the attribute of a store of a whole block for which no element should leave the warp that computed it
-OWN_ROWS = "tt.own_rows"
+__all__ = ["branched", "guarded", "is_half", "narrowed", "stored_by_pointers"]
 
 
 def guarded(access: ir.Operation, condition: ir.Value, descriptor: Descriptor) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.errors import Unsupported
+from tri_core.ir.markers import FACTOR, STAGES
 from tri_core.ir.regions import For, loops_in
 from tri_core.locations import source_location
 from tri_core.mlir import ir
@@ -14,11 +15,7 @@ from tri_core.passes.base import Pass
 from tri_core.passes.rewriting import constant, make
 from tri_core.pipeline import StageContext
 
-__all__ = ["FACTOR", "LoopUnroll"]
-
-#: the attribute of a loop that says how many iterations become one
-FACTOR = "tt.loop_unroll_factor"
-_STAGES = "tt.num_stages"
+__all__ = ["LoopUnroll"]
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ def _copies(loop: ir.Operation, bounds: tuple[ir.Value, ...], factor: int) -> li
 def _rest(loop: ir.Operation, bounds: tuple[ir.Value, ...], initial: list[ir.Value]) -> list[ir.Value]:
     """The loop as it was, over what is left; gives its results."""
     rest = loops.make_loop(loop, bounds, initial, without=[FACTOR])
-    rest.attributes[_STAGES] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)
+    rest.attributes[STAGES] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)
     block = loops.body(rest)
     ip = ir.InsertionPoint(block)
     _yield(loops.copy_body(loop, list(block.arguments), ip), ip, loop.location)

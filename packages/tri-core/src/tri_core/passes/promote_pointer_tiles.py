@@ -29,6 +29,7 @@ from tri_core.dialects.tt import CallOp, DotOp, FuncOp, LoadOp, PointerType, Sto
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.access import access_of
 from tri_core.ir.effects import NOTHING, READ_GLOBAL, WRITE_GLOBAL, effects_of
+from tri_core.ir.markers import ENTERED, PROMOTED
 from tri_core.ir.regions import For, If, is_loop
 from tri_core.ir.traits import is_cast, is_rematerializable
 from tri_core.ir.views import isa
@@ -52,17 +53,11 @@ from tri_core.passes.tiles import (
 )
 from tri_core.pipeline import StageContext
 
-__all__ = ["PROMOTED", "PromotePointerTiles"]
-
-#: the attribute of a descriptor that this pass has made: ``"read"`` or ``"written"``, which is done through it.  Unlike one of the
-#: source, it may be of an empty array
-PROMOTED = "tt.promoted"
+__all__ = ["PromotePointerTiles"]
 
 #: the size of a dimension that is never left
 _ANY = 2**31 - 1
 _SLT, _SLE = 2, 3
-#: the attribute of a branch that is taken if the loop in it runs
-_ENTERED = "tt.entered"
 
 
 @dataclass(frozen=True)
@@ -342,7 +337,7 @@ def _place(function: ir.Operation, access: ir.Operation, tile: Tile) -> ir.Opera
         return first
     chain = ancestors(access)
     number = next(i for i, op in enumerate(chain) if op.block == found.block)
-    if _ENTERED in chain[number].attributes:
+    if ENTERED in chain[number].attributes:
         return chain[number - 1]
     is_plain_loop = isa(chain[number], For) and not len(chain[number].results)
     return _entered(chain[number]) if is_plain_loop else chain[number]
@@ -352,7 +347,7 @@ def _entered(loop: ir.Operation) -> ir.Operation:
     """``loop``, which gives nothing, in a branch that is taken if it runs at all."""
     predicate = {"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _SLT)}
     runs = make(loop, "arith.cmpi", ir.IntegerType.get_signless(1), list(loop.operands)[:2], predicate)
-    point, marked = ir.InsertionPoint(loop), {_ENTERED: ir.UnitAttr.get()}
+    point, marked = ir.InsertionPoint(loop), {ENTERED: ir.UnitAttr.get()}
     branch = ir.Operation.create(
         If.OPERATION_NAME, operands=[runs], regions=2, attributes=marked, loc=loop.location, ip=point
     )

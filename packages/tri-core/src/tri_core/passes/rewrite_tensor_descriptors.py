@@ -17,6 +17,7 @@ from tri_core.dialects.tt import (
 from tri_core.dialects.tt.enums import PaddingOption
 from tri_core.ir.access import access_of
 from tri_core.ir.effects import NOTHING, READ_DESCRIBED, WRITE_DESCRIBED, effects_of
+from tri_core.ir.markers import ASKED
 from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
 from tri_core.locations import source_location
@@ -24,7 +25,7 @@ from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.descriptor_access import ACCESSES, Descriptor
 from tri_core.passes.expansion import Expansion, expand
-from tri_core.passes.guarded_access import ASKED, guarded, is_half, narrowed, stored_by_pointers
+from tri_core.passes.guarded_access import guarded, is_half, narrowed, stored_by_pointers
 from tri_core.passes.rewriting import constant, make
 from tri_core.pipeline import StageContext
 

@@ -28,6 +28,7 @@ from tri_core.dialects.tt import (
     StoreOp,
 )
 from tri_core.dialects.tt.accesses import reads_again
+from tri_core.ir.markers import OWN_ROWS, SELDOM
 from tri_core.ir.regions import (
     Edge,
     ForwardWalk,
@@ -41,10 +42,10 @@ from tri_core.ir.regions import (
 from tri_core.ir.traits import maps_elements
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
-from tri_core.passes.guarded_access import OWN_ROWS, SELDOM
 from tri_gpu_dialect.analysis.access import MADE_UP_LINES, Lines, stores_as_well, within_warps
 from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
 from tri_gpu_dialect.dialect import LocalDotOp
+from tri_gpu_dialect.dialect.markers import MARK
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.types import tensor_info
 
@@ -52,9 +53,6 @@ __all__ = ["Assignment", "Key", "assign", "key_of", "mark"]
 
 #: what stands for an op in dictionaries: a result, or a mark (hashes of ops change when ops do)
 Key: TypeAlias = "ir.Value | ir.Attribute"
-
-#: the attribute that tells apart ops without results while layouts are assigned
-MARK = "layout.mark"
 
 
 def mark(op: ir.Operation, number: int) -> None:

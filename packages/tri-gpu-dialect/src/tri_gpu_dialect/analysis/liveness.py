@@ -26,13 +26,11 @@ from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases, allocates_shared
 from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
+from tri_gpu_dialect.dialect.markers import AWAITED
 from tri_gpu_dialect.dialect.partitions import default_block, partition_blocks
 from tri_gpu_dialect.edit import terminator
 
-__all__ = ["AWAITED", "Buffer", "Lives", "buffers", "lives"]
-
-#: the attribute of allocations that partitions fill by copies, each of which the default region waits for
-AWAITED = "ttg.awaited"
+__all__ = ["Buffer", "Lives", "buffers", "lives"]
 
 
 @dataclass(eq=False)

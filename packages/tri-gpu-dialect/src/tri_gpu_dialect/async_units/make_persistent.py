@@ -40,6 +40,7 @@ from tri_core.ir.effects import (
     WRITE_GLOBAL,
     effects_of,
 )
+from tri_core.ir.markers import CHOSEN
 from tri_core.ir.regions import For, While
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
@@ -47,17 +48,13 @@ from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.trip_counts import trip_counts
 from tri_gpu_dialect.async_units.program_order import make, number, order_of
 from tri_gpu_dialect.dialect import GetGridSizeOp
+from tri_gpu_dialect.dialect.markers import PERSISTENT
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, module_int, terminator
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 
-__all__ = ["CHOSEN", "NEXT", "PERSISTENT", "MakePersistent"]
+__all__ = ["NEXT", "MakePersistent"]
 
 logger = logging.getLogger(__name__)
-
-#: the attribute of the loop over programs
-PERSISTENT = "ttg.persistent"
-#: the attribute of a module whose kernel is to be persistent if it can be, since that was estimated to be faster
-CHOSEN = "tt.persistent"
 
 _REMEDY = "leave persistent out, or pass persistent=False"
 #: the op that gives the number of the program after this one

@@ -36,7 +36,7 @@ from tri_gpu_dialect.async_units.analysis.dot_stages import DotStages, dot_stage
 from tri_gpu_dialect.async_units.analysis.fused_loop_schedule import between, forwarded_alike
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal
 from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
-from tri_gpu_dialect.dialect.markers import LATE
+from tri_gpu_dialect.dialect.markers import LATE, PLACED
 from tri_gpu_dialect.dialect.partitions import default_registers
 from tri_gpu_dialect.edit import all_ops, ancestor_in, functions
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
@@ -44,12 +44,9 @@ from tri_gpu_dialect.transforms.pipeline.expander import Expander, Part
 from tri_gpu_dialect.transforms.pipeline.loop_guards import end_of, guard, runs, runs_surely
 from tri_gpu_dialect.transforms.pipeline.schedule import Place, Schedule
 
-__all__ = ["PLACED", "PipelineChainedDots"]
+__all__ = ["PipelineChainedDots"]
 
 logger = logging.getLogger(__name__)
-
-#: the attribute of loops whose waits for dots are where they should be
-PLACED = "ttg.placed_waits"
 
 
 @dataclass(frozen=True)

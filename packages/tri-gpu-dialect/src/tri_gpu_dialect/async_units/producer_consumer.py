@@ -16,14 +16,13 @@ from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.liveness import AWAITED
 from tri_gpu_dialect.async_units.analysis.rings import RingUse, SlotBuffer, is_inside, uses_inside
 from tri_gpu_dialect.async_units.analysis.slicing import Demand
 from tri_gpu_dialect.async_units.create_tensormaps import is_repeated
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import ConvertLayoutOp, LocalDeallocOp
+from tri_gpu_dialect.dialect.markers import AWAITED, CLUSTER
 from tri_gpu_dialect.edit import (
-    CLUSTER,
     all_ops,
     block_ops,
     constant,

@@ -30,14 +30,13 @@ from tri_gpu_dialect.analysis.carried_dots import (
     reads_what_stays,
     releases_stage,
 )
-from tri_gpu_dialect.async_units.pipeline_chained_dots import PLACED
 from tri_gpu_dialect.dialect import (
     ArriveBarrierOp,
     LocalDeallocOp,
     WarpGroupDotOp,
     WarpGroupDotWaitOp,
 )
-from tri_gpu_dialect.dialect.markers import LATE
+from tri_gpu_dialect.dialect.markers import LATE, PLACED
 from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, buffer_of, functions, terminator
 from tri_gpu_dialect.transforms.pipeline.loop_guards import end_of, guard, runs_surely
 

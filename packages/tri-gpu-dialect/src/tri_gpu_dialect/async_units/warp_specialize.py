@@ -34,10 +34,10 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.rings import RingUse, ring_use
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal, Slices, slice_function
 from tri_gpu_dialect.async_units.grouped_row_loads import lift_rows
-from tri_gpu_dialect.async_units.make_persistent import PERSISTENT
 from tri_gpu_dialect.async_units.producer_consumer import Consumer, Memory, Producer
 from tri_gpu_dialect.async_units.shared_memory_budget import beside
 from tri_gpu_dialect.dialect import NextTileOp
+from tri_gpu_dialect.dialect.markers import PERSISTENT
 from tri_gpu_dialect.edit import (
     SHARED,
     all_ops,

@@ -16,6 +16,7 @@ from tri_core.passes import ttir_stage
 from tri_core.pipeline import Anchor, PassList, Pipeline, Stage, StageContext, StageResult
 from tri_core.target import Target
 from tri_gpu_dialect.analysis import axis_info
+from tri_gpu_dialect.dialect.markers import CONVERSION_BYTES, SHARED_BYTES
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.context import Lowering
@@ -24,7 +25,6 @@ from tri_gpu_dialect.lowering.primitives import Primitives
 from tri_gpu_dialect.lowering.specialize import lower_body
 from tri_gpu_dialect.lowering.table import LoweringTable
 from tri_gpu_dialect.plans.conversion import PIECE_BYTES
-from tri_gpu_dialect.plans.scratch import CONVERSION_BYTES
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.transforms.memory.insert_barriers import InsertBarriers
 
@@ -42,7 +42,6 @@ FLATTEN = (
 )
 
 #: bytes of shared memory of a CTA, an attribute of modules whose buffers have their places
-_SHARED_BYTES = "ttg.shared"
 
 #: makes a debug scope of each function, so that locations become LLVM's
 _LINE_INFO = "ensure-debug-info-scope-on-llvm-func"
@@ -95,7 +94,7 @@ class _Shape:
             read("ttg.total-num-warps", warps),
             read("ttg.threads-per-warp", 32),
             read("ttg.num-ctas", 1),
-            read(_SHARED_BYTES, 0),
+            read(SHARED_BYTES, 0),
             read(CONVERSION_BYTES, PIECE_BYTES),
         )
 
@@ -224,7 +223,7 @@ def _machine_level(
 ) -> tuple[LoweredModule, Primitives]:
     """The ``llvm`` dialect with machine ops, and the words that it was written in."""
     target, options = context.target, context.options
-    if _SHARED_BYTES not in module.operation.attributes:
+    if SHARED_BYTES not in module.operation.attributes:
         # text of another compiler, which places shared memory and barriers where it lowers
         for step in (AllocateSharedMemory(), InsertBarriers()):
             step.apply(module, context)

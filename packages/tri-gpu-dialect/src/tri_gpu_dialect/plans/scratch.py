@@ -18,6 +18,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.dialect import TensormapCreateOp
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
+from tri_gpu_dialect.dialect.markers import CONVERSION_BYTES
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, LinearLayout
 from tri_gpu_dialect.plans import views
 from tri_gpu_dialect.plans.attributes import flag
@@ -26,7 +27,6 @@ from tri_gpu_dialect.plans.reduction import plan_reduction
 from tri_gpu_dialect.plans.scanning import plan_scan
 
 __all__ = [
-    "CONVERSION_BYTES",
     "NeedsScratch",
     "atomic_scratch_bytes",
     "conversion_bytes",
@@ -36,9 +36,6 @@ __all__ = [
     "scratch_alignment",
     "scratch_bytes",
 ]
-
-#: the module's attribute that :func:`conversion_bytes` reads
-CONVERSION_BYTES = "ttg.conversion-bytes"
 
 #: bytes of the widest access
 _ALIGNMENT = 16

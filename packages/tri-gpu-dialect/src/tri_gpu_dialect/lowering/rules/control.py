@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from tri_core.errors import Unsupported
 from tri_core.ir.regions import For, If, While
 from tri_core.mlir import ir
-from tri_gpu_dialect.edit import CLUSTER, GLOBAL, SHARED
+from tri_gpu_dialect.dialect.markers import CLUSTER
+from tri_gpu_dialect.edit import GLOBAL, SHARED
 from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding, decode
 from tri_gpu_dialect.layouts import REGISTER
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Token

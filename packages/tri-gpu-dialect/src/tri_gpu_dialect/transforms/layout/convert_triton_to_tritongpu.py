@@ -22,6 +22,7 @@ from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, pack_of, rule_for
+from tri_gpu_dialect.dialect.markers import CONVERSION_BYTES
 from tri_gpu_dialect.edit import (
     GLOBAL,
     SHARED,
@@ -34,7 +35,6 @@ from tri_gpu_dialect.edit import (
 )
 from tri_gpu_dialect.encodings import Blocked, Encoding
 from tri_gpu_dialect.plans.conversion import PIECE_BYTES
-from tri_gpu_dialect.plans.scratch import CONVERSION_BYTES
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import bitwidth, tensor_info
 

@@ -21,9 +21,10 @@ from tri_core.ir.traits import Instructions, is_cast, moves_data, replicates, so
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.access import Lines
-from tri_gpu_dialect.analysis.layout_assignment import MARK, Assignment, Key, assign, key_of, mark
+from tri_gpu_dialect.analysis.layout_assignment import Assignment, Key, assign, key_of, mark
 from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
 from tri_gpu_dialect.dialect import ConvertLayoutOp
+from tri_gpu_dialect.dialect.markers import MARK
 from tri_gpu_dialect.edit import (
     all_ops,
     block_ops,
