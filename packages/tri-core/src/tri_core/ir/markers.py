@@ -45,7 +45,7 @@ class Marker:
     """``name`` stands on ops that are ``meaning``.
 
     ``written``, ``read``, ``removed``: by which passes, by their names, or other parts (``frontend``, ``lowering``, ``stage``, ``analysis``).
-    None removes it: it stays until the op is lowered.  ``owner``: the package of whoever registered it.
+    None removes it: it stays until the op is lowered.
     """
 
     name: str
@@ -145,25 +145,25 @@ for _fact in ("divisibility", "contiguity", "constancy", "pointer_range"):
 
 KEPT = marker(
     "tt.kept", "ops that stay as they are, with all that they use and make, while values are expanded",
-    written=("promote-pointer-tiles", "rewrite-tensor-descriptors"),
-    read=("promote-pointer-tiles", "rewrite-tensor-descriptors"),
-    removed=("promote-pointer-tiles", "rewrite-tensor-descriptors"),
+    written=("rewrite-tensor-descriptors",),
+    read=("rewrite-tensor-descriptors",),
+    removed=("rewrite-tensor-descriptors",),
 )  # fmt: skip
 ASKED = marker(
     "tt.asked", "accesses that are done only where their condition holds, and branches on it",
-    written=("promote-pointer-tiles",), read=("rewrite-tensor-descriptors",),
+    written=("promote-pointer-tiles", "rewrite-tensor-descriptors"), read=("rewrite-tensor-descriptors",),
 )  # fmt: skip
 SELDOM = marker(
     "tt.seldom", "stores by pointers that are done only where such a condition does not hold: what they cost matters little",
-    written=("promote-pointer-tiles",), read=("remove-layout-conversions",),
+    written=("rewrite-tensor-descriptors",), read=("remove-layout-conversions",),
 )  # fmt: skip
 OWN_ROWS = marker(
     "tt.own_rows", "stores of whole blocks for which no element should leave the warp that computed it",
-    written=("promote-pointer-tiles",), read=("remove-layout-conversions",),
+    written=("rewrite-tensor-descriptors",), read=("remove-layout-conversions",),
 )  # fmt: skip
 PROMOTED = marker(
     "tt.promoted", "descriptors that the compiler made of pointers, for reading or writing; one may be of an empty array",
-    written=("promote-pointer-tiles",), read=("lowering",),
+    written=("promote-pointer-tiles",), read=("rewrite-tensor-descriptors", "lower-descriptors-to-tma", "lowering"),
 )  # fmt: skip
 ENTERED = marker(
     "tt.entered", "branches that are taken if the loop in them runs",

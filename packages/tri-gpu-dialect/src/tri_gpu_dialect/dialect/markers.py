@@ -52,7 +52,7 @@ TENSOR_MEMORY = marker(
 )  # fmt: skip
 REMARKS = marker(
     "ttg.remarks", "modules of which passes say something to whoever wrote the kernel",
-    written=("pipeline", "stage-matrix-operands", "warp-specialize"), read=("stage",),
+    written=("fit-shared-memory", "pipeline", "stage-matrix-operands", "subtile-epilogue"), read=("stage",),
 )  # fmt: skip
 marker(
     "ttg.not_specialized", "modules whose kernel could not be cut into producer and consumers, with why",
@@ -91,7 +91,7 @@ PERSISTENT = marker(
 #: cluster synchronise
 CLUSTER = marker(
     "ttg.cluster", "ops of barriers in memory, and copies, that have to do with all CTAs of a cluster",
-    written=("warp-specialize", "lower-descriptors-to-tma"), read=("lowering",),
+    written=("warp-specialize",), read=("lowering",),
 )  # fmt: skip
 MARK = marker(
     "layout.mark", "ops without results that are to be told apart while layouts are assigned",
