@@ -7,7 +7,6 @@ import random
 import pytest
 
 import tri_backend_nvidia.pipeline  # noqa: F401  as the others: their markers
-import tri_core.passes
 import tri_gpu_dialect.passes  # noqa: F401  as well
 from integration.programs.code import code
 from integration.programs.table import choices_of, sample

@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from types import MappingProxyType
 
 from tri_core.errors import PluginError, VerificationError
 from tri_core.ir.walking import collect
 from tri_core.locations import source_location
-from tri_core.mlir import ir
+from tri_core.mlir import context, ir, registry
 
 __all__ = [
     "ASKED",
@@ -84,35 +85,23 @@ def markers() -> Mapping[str, Marker]:
     return MappingProxyType(_MARKERS)
 
 
-#: dialects whose attributes MLIR knows and verifies
-_UPSTREAM = frozenset(
-    [
-        "arith",
-        "builtin",
-        "cf",
-        "dlti",
-        "func",
-        "gpu",
-        "llvm",
-        "math",
-        "memref",
-        "nvvm",
-        "rocdl",
-        "scf",
-        "spirv",
-        "tensor",
-        "ub",
-        "vector",
-        "xevm",
-    ]
-)
+@cache
+def _is_upstream(dialect: str) -> bool:
+    """Whether MLIR brings ``dialect``, and knows and verifies its attributes."""
+    if dialect in registry.dialects:
+        return False
+    try:
+        context().get_dialect_descriptor(dialect)
+    except ValueError:
+        return False
+    return True
 
 
 def verify_markers(module: ir.Module) -> None:
     """VerificationError for an op in ``module`` with a marker that nobody registered."""
     for op in collect(module.operation):
         for name in op.attributes:
-            if "." in name and name not in _MARKERS and name.partition(".")[0] not in _UPSTREAM:
+            if "." in name and name not in _MARKERS and not _is_upstream(name.partition(".")[0]):
                 near = get_close_matches(name, _MARKERS, n=1)
                 raise VerificationError(
                     f"{op.name} has the attribute {name}, which nobody registered",
