@@ -15,7 +15,11 @@ from tri_core.plugins import Candidate
 
 ADD_TWO = """
 from dataclasses import dataclass
+from tri_core.ir.markers import marker
 from tri_core.mlir import ir
+
+for marked in ("tt.one", "tt.two"):
+    marker(marked, "marked by a pass of a test", written=("mark",), read=("the test",))
 
 @dataclass(frozen=True)
 class Mark(Pass):

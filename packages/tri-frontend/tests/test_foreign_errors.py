@@ -133,5 +133,5 @@ def test_a_dtype_as_a_constexpr_of_a_warm_up() -> None:
 
 @pytest.mark.parametrize("value", [{"a": "b"}, ["a"], {"a"}, {"a": [{"b": 1}]}])
 def test_options_that_have_no_hash(out: Any, value: Any) -> None:
-    with pytest.raises(OptionError, match="'extern_libs' is neither a parameter of kernel nor an option"):
-        kernel[(1,)](out, out, extern_libs=value)
+    with pytest.raises(OptionError, match="'outer_libs' is neither a parameter of kernel nor an option"):
+        kernel[(1,)](out, out, outer_libs=value)

@@ -42,7 +42,7 @@ def tri_backends() -> Sequence[BackendInfo]:
             priority=30,
             architectures=tuple(ARCHITECTURES),
             description="NVIDIA GPUs through PTX, ptxas and the CUDA driver",
-            tuning_options=frozenset(("launch_pdl", "ptx_options", "ptx_version")),
+            tuning_options=frozenset(("ptx_options", "ptx_version")),
             testing={
                 name: f"tri_backend_nvidia.testing:{name}"
                 for name in ("cublas", "cuda_graph_without_gc", "cuda_memcheck", "nvsmi", "set_gpu_clock")

@@ -133,7 +133,6 @@ REFUSED: dict[str, list[str]] = {
         "i[0]",
         "i[:, :, None]",
         "i[0:4]",
-        "n[:, None]",
         "tl.gather(i, i.to(tl.float32), 0)",
         "tl.gather(i, i[:, None], 0)",
         "tl.histogram(i[:, None], 16)",
@@ -305,4 +304,5 @@ EXTENSIONS = [
     "*a, b = (n, n, n)",
     "a: tl.constexpr = 1\na: tl.constexpr = 2",
     "not i",
+    "n[:, None]",
 ]

@@ -1,15 +1,11 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
-from triton import _C as _C
-from triton import _utils as _utils
-from triton import backends as backends
-from triton import compiler as compiler
+from typing import Any as _Any
+
 from triton import errors as errors
 from triton import knobs as knobs
 from triton import language as language
-from triton import profiler as profiler
 from triton import runtime as runtime
 from triton import testing as testing
-from triton import tools as tools
 
 from tri import ASTSource as ASTSource
 from tri import AsyncCompileMode as AsyncCompileMode
@@ -48,4 +44,10 @@ from tri.launch.arrays import reinterpret as reinterpret
 from tri_core.errors import CompilationError as CompilationError
 from tri_core.errors import OutOfResources as OutOfResources
 
-__version__: str
+__version__: _Any
+from triton import _C as _C
+from triton import _utils as _utils
+from triton import backends as backends
+from triton import compiler as compiler
+from triton import profiler as profiler
+from triton import tools as tools
