@@ -9,6 +9,8 @@ import importlib
 import importlib.util
 from typing import TYPE_CHECKING
 
+from tri_core.interrupts import deferred
+
 __all__ = [
     "ROOT",
     "arith",
@@ -41,10 +43,12 @@ if TYPE_CHECKING:
     from torch_mlir import ir, passmanager, rewrite
     from torch_mlir.dialects import arith, builtin, cf, ext, func, llvm, math, scf, ub
 else:
-    ir = importlib.import_module(f"{ROOT}.ir")
-    passmanager = importlib.import_module(f"{ROOT}.passmanager")
-    rewrite = importlib.import_module(f"{ROOT}.rewrite")
-    arith, builtin, cf, ext, func, llvm, math, scf, ub = (
-        importlib.import_module(f"{ROOT}.dialects.{name}")
-        for name in ("arith", "builtin", "cf", "ext", "func", "llvm", "math", "scf", "ub")
-    )
+    # what defines itself here drops an exception of a signal's handler, or ends the process by it
+    with deferred():
+        ir = importlib.import_module(f"{ROOT}.ir")
+        passmanager = importlib.import_module(f"{ROOT}.passmanager")
+        rewrite = importlib.import_module(f"{ROOT}.rewrite")
+        arith, builtin, cf, ext, func, llvm, math, scf, ub = (
+            importlib.import_module(f"{ROOT}.dialects.{name}")
+            for name in ("arith", "builtin", "cf", "ext", "func", "llvm", "math", "scf", "ub")
+        )

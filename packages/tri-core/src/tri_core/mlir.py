@@ -32,6 +32,7 @@ from tri_core.bindings import (
     ub,
 )
 from tri_core.errors import Unsupported
+from tri_core.interrupts import deferred
 
 __all__ = [
     "IRRegistry",
@@ -103,8 +104,10 @@ _unloaded: deque[type[ext.Dialect]] = deque()
 
 def _load_all(into: ir.Context) -> None:
     """Load what is registered; the caller holds the lock."""
-    while _unloaded:
-        _load(_unloaded.popleft(), into)
+    if _unloaded:
+        with deferred():
+            while _unloaded:
+                _load(_unloaded.popleft(), into)
 
 
 def _load(dialect: type[ext.Dialect], into: ir.Context) -> None:
