@@ -1,0 +1,1 @@
+"""Level Zero directly: its loader through ctypes."""
