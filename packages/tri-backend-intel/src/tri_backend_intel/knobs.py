@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 from tri_backend_intel.spirv.extensions import KNOWN
+from tri_core import knobs
 from tri_core.api import Knob, KnobGroup
 
 __all__ = ["KNOBS", "parse_names", "parse_trial"]
@@ -41,6 +42,13 @@ KNOBS = KnobGroup(
             default=(),
             parse=parse_names,
             help="SPIR-V extensions that kernels must do without, for older drivers: names with commas between",
+            affects_codegen=True,
+        ),
+        Knob(
+            name="INTEL_STANDIN",
+            default=False,
+            parse=knobs.parse_bool,
+            help="compiled SPIR-V carries what the stand-in driver runs",
             affects_codegen=True,
         ),
         Knob(

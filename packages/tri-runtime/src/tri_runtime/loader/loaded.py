@@ -20,7 +20,7 @@ from tri_runtime.loader.memory import CodeMemory
 from tri_runtime.loader.symbols import process_symbol
 from tri_runtime.loader.triples import loadable_triple
 
-__all__ = ["LoadedObject", "load_ir"]
+__all__ = ["LoadedObject", "compile_ir", "load_ir"]
 
 logger = logging.getLogger(__name__)
 
@@ -82,12 +82,13 @@ def load_ir(text: str, symbols: Sequence[str], opt_level: int = 1) -> LoadedObje
         except DeviceError as error:
             logger.warning("cache entry %s cannot be loaded and is made anew: %s", key, error)
     with _llvm:
-        data = _compiled(text, opt_level)
+        data = compile_ir(text, opt_level)
     store.put(key, data)
     return LoadedObject(data, symbols)
 
 
-def _compiled(text: str, opt_level: int) -> bytes:
+def compile_ir(text: str, opt_level: int = 1) -> bytes:
+    """The object of LLVM IR ``text`` for this machine; callers hold no lock of LLVM's that a fork would copy."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
