@@ -6,9 +6,12 @@ from dataclasses import dataclass, fields
 
 from tri_core.api import CommonOptions, OptionError, OutOfResources, Target
 
-__all__ = ["IntelOptions", "check_registers", "intel_options"]
+__all__ = ["IntelOptions", "check_path", "check_registers", "intel_options"]
 
 _GRF = ("default", "small", "large", "auto")
+_PATHS = ("simt", "simd")
+#: of a sub-group on the SIMD path
+_SIMD_LANES = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,12 +21,15 @@ class IntelOptions(CommonOptions):
     ``warp_size``: work items per sub-group, 0 for the target's preferred one; ``grf_mode``: registers per
     hardware thread (``"small"`` 128, ``"large"`` 256 at half the occupancy, ``"auto"`` the driver's choice without
     building twice; ``"default"`` 128, or 256 where fewer are spilled with them, by ``ocloc`` or the driver).
+    ``path``: ``"simt"``, a work item is the IR's thread; ``"simd"``, a sub-group is (XeGPU), and what that path
+    cannot carry is refused.
     """
 
     #: SPIR-V kernels cannot stop themselves, so that an assertion is refused
     sanitize_overflow: bool = False
     warp_size: int = 0
     grf_mode: str = "default"
+    path: str = "simt"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -31,6 +37,8 @@ class IntelOptions(CommonOptions):
             raise OptionError(
                 f"grf_mode is {self.grf_mode!r}", remedy=f"one of {', '.join(_GRF)} is expected"
             )
+        if self.path not in _PATHS:
+            raise OptionError(f"path is {self.path!r}", remedy=f"one of {', '.join(_PATHS)} is expected")
 
 
 def intel_options(options: CommonOptions) -> IntelOptions:
@@ -56,4 +64,22 @@ def check_registers(target: Target, options: IntelOptions) -> None:
             need=options.num_warps,
             have=most,
             nearest={"num_warps": most},
+        )
+
+
+def check_path(target: Target, options: IntelOptions) -> None:
+    """OptionError for ``path="simd"`` where ``target`` has no 2D blocks or DPAS, or the sub-group is not theirs."""
+    if options.path == "simt":
+        return
+    missing = [name for name in ("dpas", "2d-block-io") if not target.has(name)]
+    if missing:
+        raise OptionError(f"path is {options.path!r}; {target} has no {missing[0]}", remedy="use path='simt'")
+    if options.warp_size not in (0, _SIMD_LANES):
+        raise OptionError(
+            f"path is {options.path!r} and warp_size {options.warp_size}",
+            remedy=f"use warp_size={_SIMD_LANES}, or path='simt'",
+        )
+    if options.num_ctas != 1:
+        raise OptionError(
+            f"path is {options.path!r} and num_ctas {options.num_ctas}", remedy="use num_ctas=1"
         )

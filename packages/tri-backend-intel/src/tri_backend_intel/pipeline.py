@@ -7,10 +7,11 @@ from functools import partial
 from tri_backend_intel.dpas import dots
 from tri_backend_intel.lowering import make_primitives, tiles
 from tri_backend_intel.lowering.capabilities import RefuseFp64
-from tri_backend_intel.options import check_registers, intel_options
+from tri_backend_intel.options import check_path, check_registers, intel_options
 from tri_backend_intel.spirv.carried import carrying
 from tri_backend_intel.spirv.stage import spirv_stage
 from tri_backend_intel.transforms import FoldTiles, PrefetchTiles, SliceDots, VersionTiles, surfaces
+from tri_backend_intel.xegpu import simd_stages
 from tri_core import knobs
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
 from tri_core.passes import (
@@ -78,4 +79,7 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
+    check_path(target, intel_options(options))
+    if intel_options(options).path == "simd":
+        return Pipeline(stages=(_ttir(target, options), *simd_stages(simulated=True)))
     return simulated_pipeline(_ttgir(target, options), make_primitives, _table, ttir=_ttir(target, options))

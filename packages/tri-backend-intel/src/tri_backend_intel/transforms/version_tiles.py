@@ -23,7 +23,7 @@ from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.ranges import Ranges
 from tri_gpu_dialect.edit import all_ops, constant, functions, make
 
-__all__ = ["VersionTiles"]
+__all__ = ["Known", "VersionTiles", "asked", "is_inside", "maker_of_descriptor"]
 
 _EQ, _SLE = 0, 3
 
@@ -38,7 +38,7 @@ class VersionTiles(Pass):
         """Rewrite ``module`` in place."""
         for function in functions(module):
             places: list[tuple[ir.Operation, list[ir.Operation]]] = []
-            known = _Known(axis_info(function), Ranges(no_overflow=True))
+            known = Known.of(function)
             for op in all_ops(function):
                 if is_block_access(op):
                     place = _place(op)
@@ -48,15 +48,22 @@ class VersionTiles(Pass):
                     own.append(op)
             # inner loops first: an outer one is then copied with both versions in it
             places.sort(key=lambda each: _depth(each[0]), reverse=True)
-            conditions = [_asked(known, place, own) for place, own in places]
+            conditions = [asked(known, place, own) for place, own in places]
             for (place, own), condition in zip(places, conditions, strict=True):
                 _version(place, own, condition)
 
 
 @dataclass(frozen=True)
-class _Known:
+class Known:
+    """What questions need to know of a kernel's values."""
+
     infos: AxisInfos
     ranges: Ranges
+
+    @classmethod
+    def of(cls, function: ir.Operation) -> Known:
+        """Of those of ``function``."""
+        return cls(axis_info(function), Ranges(no_overflow=True))
 
 
 def _depth(op: ir.Operation) -> int:
@@ -66,7 +73,7 @@ def _depth(op: ir.Operation) -> int:
     return depth
 
 
-def _is_inside(value: ir.Value, place: ir.Operation) -> bool:
+def is_inside(value: ir.Value, place: ir.Operation) -> bool:
     """Whether ``value`` is made in the region of ``place``."""
     block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
     op = block.owner.operation
@@ -80,7 +87,7 @@ def _is_inside(value: ir.Value, place: ir.Operation) -> bool:
 def _place(access: ir.Operation) -> ir.Operation:
     """The outermost loop around ``access`` in which its descriptor is not made; without one, the access."""
     place, op = access, access.parent.operation
-    while op.name != "tt.func" and not _is_inside(_descriptor(access), op):
+    while op.name != "tt.func" and not is_inside(_descriptor(access), op):
         if is_loop(op):
             place = op
         op = op.parent.operation
@@ -122,8 +129,8 @@ def _bring(place: ir.Operation) -> None:
     """
     accesses = [op for op in all_ops(place) if is_block_access(op)]
     for descriptor in dict.fromkeys(map(_descriptor, accesses)):
-        maker = _maker(descriptor)
-        if maker is None or _is_inside(descriptor, place):
+        maker = maker_of_descriptor(descriptor)
+        if maker is None or is_inside(descriptor, place):
             continue
         copy = maker.clone(ip=ir.InsertionPoint(place)).operation.results[0]
         for use in list(descriptor.uses):
@@ -138,7 +145,7 @@ def _descriptor(access: ir.Operation) -> ir.Value:
     return access.operands[0]
 
 
-def _maker(descriptor: ir.Value) -> ir.Operation | None:
+def maker_of_descriptor(descriptor: ir.Value) -> ir.Operation | None:
     """What makes ``descriptor`` of a pointer, sizes and strides; None: it comes from elsewhere."""
     maker = maker_of(descriptor)
     return maker if maker is not None and maker.name == "tt.make_tensor_descriptor" else None
@@ -147,7 +154,7 @@ def _maker(descriptor: ir.Value) -> ir.Operation | None:
 # --- conditions -------------------------------------------------------------------------------------------
 
 
-def _asked(known: _Known, place: ir.Operation, accesses: list[ir.Operation]) -> ir.Value | None:
+def asked(known: Known, place: ir.Operation, accesses: list[ir.Operation]) -> ir.Value | None:
     """Whether all of ``accesses`` may be blocks, computed before ``place``; None: one of them may never."""
     surfaces: dict[ir.Value, list[ir.Operation]] = {}
     for access in accesses:
@@ -157,7 +164,7 @@ def _asked(known: _Known, place: ir.Operation, accesses: list[ir.Operation]) -> 
     found: ir.Value | None = None
     with ir.InsertionPoint(place), place.location:
         for descriptor, own in surfaces.items():
-            maker = _maker(descriptor)
+            maker = maker_of_descriptor(descriptor)
             if maker is None:
                 return None
             asking = _Surface(known, place, maker, own)
@@ -168,7 +175,7 @@ def _asked(known: _Known, place: ir.Operation, accesses: list[ir.Operation]) -> 
     return found
 
 
-def _starts_at_words(known: _Known, access: ir.Operation) -> bool:
+def _starts_at_words(known: Known, access: ir.Operation) -> bool:
     bits: int = _descriptor(access).type.block_type.element_type.width
     return known.infos.of(coordinates(access)[-1]).of_elements(0) * bits % (8 * X_BYTES) == 0
 
@@ -177,7 +184,7 @@ def _starts_at_words(known: _Known, access: ir.Operation) -> bool:
 class _Surface:
     """The questions about one descriptor, in i64."""
 
-    known: _Known
+    known: Known
     place: ir.Operation
     maker: ir.Operation
     accesses: list[ir.Operation]
@@ -241,7 +248,7 @@ class _Surface:
 
     def last(self, value: ir.Value) -> ir.Value | None:
         """What ``value`` (i32) is at most, as i64: it grows with the variables of the loops in ``place``."""
-        if not _is_inside(value, self.place):
+        if not is_inside(value, self.place):
             return _wide(value)
         op = maker_of(value)
         if op is None:

@@ -1,0 +1,178 @@
+"""XeVM to the machine ops of ``ttig``, which the simulator runs and SPIR-V has instructions for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tri_backend_intel.dialect import (
+    BlockLoadOp,
+    BlockPrefetchOp,
+    BlockStoreOp,
+    DpasOp,
+    GroupIdOp,
+    NumGroupsOp,
+    RoundToBf16Op,
+    ShuffleXorOp,
+    SubGroupIdOp,
+    SubGroupLaneOp,
+)
+from tri_backend_intel.dialect.blocks import Form
+from tri_backend_intel.xegpu.layouts import refusal
+from tri_backend_intel.xegpu.narrowing import narrow_coordinates
+from tri_core.mlir import ir
+from tri_gpu_dialect.edit import all_ops
+from tri_gpu_dialect.lowering import Builder, Primitives
+
+__all__ = ["RULES", "machine_level"]
+
+#: None: the op stays
+Rule = Callable[[Builder, ir.Operation], "list[ir.Value] | None"]
+
+
+def _number(op: ir.Operation, name: str, default: int = 0) -> int:
+    return int(ir.IntegerAttr(op.attributes[name]).value) if name in op.attributes else default
+
+
+def _flag(op: ir.Operation, name: str) -> bool:
+    return name in op.attributes and bool(ir.BoolAttr(op.attributes[name]).value)
+
+
+def _shape(b: Builder, op: ir.Operation) -> dict[str, ir.Attribute]:
+    numbers = {
+        "bits": _number(op, "elem_size_in_bits"),
+        "width": _number(op, "tile_width"),
+        "rows": _number(op, "tile_height"),
+        "count": _number(op, "v_blocks", 1),
+    }
+    return {name: ir.IntegerAttr.get(b.i32, number) for name, number in numbers.items()}
+
+
+def _parts(type_: ir.Type) -> tuple[ir.Type, int]:
+    """Element and count."""
+    return (type_.element_type, type_.shape[0]) if isinstance(type_, ir.VectorType) else (type_, 1)
+
+
+def block_load(b: Builder, op: ir.Operation) -> list[ir.Value]:
+    """``xevm.blockload2d``."""
+    attributes = _shape(b, op)
+    form = (
+        Form.VNNI if _flag(op, "pack_register") else Form.TRANSPOSED if _flag(op, "transpose") else Form.PLAIN
+    )
+    attributes["form"] = ir.IntegerAttr.get(b.i32, int(form))
+    result = op.results[0].type
+    element, count = _parts(result)
+    bits = _number(op, "elem_size_in_bits") if form is Form.VNNI else element.width
+    made = BlockLoadOp.build(
+        list(op.operands), [b.int_type(bits)] * (count * element.width // bits), attributes
+    )
+    return [b.bitcast(b.pack(made), result)]
+
+
+def block_store(b: Builder, op: ir.Operation) -> list[ir.Value]:
+    """``xevm.blockstore2d``."""
+    *surface, value = op.operands
+    values = b.unpack(value)
+    sizes = ir.DenseI32ArrayAttr.get([1] * 6 + [len(values)])
+    return BlockStoreOp.build([*surface, *values], [], _shape(b, op) | {"operandSegmentSizes": sizes})
+
+
+def block_prefetch(b: Builder, op: ir.Operation) -> list[ir.Value]:
+    """``xevm.blockprefetch2d``."""
+    return BlockPrefetchOp.build(list(op.operands), [], _shape(b, op))
+
+
+def mma(b: Builder, op: ir.Operation) -> list[ir.Value]:
+    """``xevm.mma``: bf16 are bits here."""
+    left, right, total = (b.unpack(v) for v in op.operands)
+    kind = str(left[0].type)
+    if kind == "bf16":
+        left, right = ([b.bitcast(v, b.int_type(16)) for v in part] for part in (left, right))
+    return [b.pack(DpasOp.of(kind, left, right, total))]
+
+
+def round_float(b: Builder, op: ir.Operation) -> list[ir.Value] | None:
+    """``llvm.fptrunc`` to bf16, by the instruction; the result is bits."""
+    element, _ = _parts(op.results[0].type)
+    if element != b.bf16:
+        return None
+    made = [RoundToBf16Op.build([v], [b.int_type(16)])[0] for v in b.unpack(op.operands[0])]
+    return [b.bitcast(b.pack(made), op.results[0].type)]
+
+
+def widen_float(b: Builder, op: ir.Operation) -> list[ir.Value] | None:
+    """``llvm.fpext`` from bf16: a shift."""
+    element, count = _parts(op.operands[0].type)
+    if element != b.bf16:
+        return None
+    bits = b.unpack(b.bitcast(op.operands[0], b.vector_type(b.int_type(16), count)))
+    wide = [b.bitcast(b.shl(b.int_cast(v, b.i32), 16), b.f32) for v in bits]
+    return [b.pack(wide)]
+
+
+#: builtins without operands, by mangled name
+_IDENTITY = {"_Z16get_sub_group_id": SubGroupIdOp, "_Z22get_sub_group_local_id": SubGroupLaneOp}
+_GRID = {"_Z12get_group_idj": GroupIdOp, "_Z14get_num_groupsj": NumGroupsOp}
+_SHUFFLE = "_Z21sub_group_shuffle_xor"
+
+
+def call(b: Builder, op: ir.Operation) -> list[ir.Value] | None:
+    """Builtins of OpenCL that say where a work item is, or move registers."""
+    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    if name in _IDENTITY:
+        return _IDENTITY[name].build([], [b.i32])
+    if name in _GRID:
+        axis = ir.IntegerAttr(op.operands[0].owner.operation.attributes["value"]).value
+        made = _GRID[name].build([], [b.i32], {"axis": ir.IntegerAttr.get(b.i32, axis)})[0]
+        return [b.int_cast(made, op.results[0].type)]
+    if name.startswith(_SHUFFLE):
+        made = ShuffleXorOp.build([b.bitcast(op.operands[0], b.i32), op.operands[1]], [b.i32])[0]
+        return [b.bitcast(made, op.results[0].type)]
+    return None
+
+
+RULES: dict[str, Rule] = {
+    "xevm.blockload2d": block_load,
+    "xevm.blockstore2d": block_store,
+    "xevm.blockprefetch2d": block_prefetch,
+    "xevm.mma": mma,
+    "llvm.call": call,
+    "llvm.fptrunc": round_float,
+    "llvm.fpext": widen_float,
+}
+
+
+def machine_level(module: ir.Module, words: Primitives, name: str) -> ir.Module:
+    """The kernel ``name`` of ``module`` alone, in the ``llvm`` dialect with machine ops; a new module.
+
+    Unsupported, located, for an op of XeVM that is none of them.
+    """
+    inner = next(iter(module.body.operations)).regions[0].blocks[0]
+    into = ir.Module.create(loc=module.operation.location)
+    with ir.InsertionPoint(into.body):
+        for view in inner.operations:
+            if view.operation.name == "llvm.func":
+                view.operation.clone()
+    functions = [v.operation for v in into.body.operations]
+    kernel = next(f for f in functions if ir.StringAttr(f.attributes["sym_name"]).value == name)
+    for key in [k for k in kernel.attributes if k.startswith(("gpu.", "intel_", "reqd_"))]:
+        del kernel.attributes[key]
+    for key, value in words.kernel_attributes(name).items():
+        kernel.attributes[key] = value
+    _rewrite(Builder(into, kernel.regions[0].blocks[0]), kernel)
+    narrow_coordinates(kernel)
+    return into
+
+
+def _rewrite(b: Builder, kernel: ir.Operation) -> None:
+    for op in all_ops(kernel):
+        rule = RULES.get(op.name)
+        if rule is None:
+            if op.name.startswith("xevm."):
+                raise refusal(op, "it is no machine op")
+            continue
+        with ir.InsertionPoint(op), op.location:
+            made = rule(b, op)
+        if made is not None:
+            for old, new in zip(op.results, made, strict=True):
+                old.replace_all_uses_with(new)
+            op.erase()

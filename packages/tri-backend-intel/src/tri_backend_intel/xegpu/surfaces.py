@@ -1,0 +1,108 @@
+"""What a kernel asks of its surfaces before it accesses any: one condition, from which both versions of it part.
+
+The questions are those of :mod:`tri_backend_intel.transforms.version_tiles`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tri_backend_intel.dialect import TilePrefetchOp
+from tri_backend_intel.dialect.tiles import coordinates, is_block_access
+from tri_backend_intel.transforms.version_tiles import Known, asked, is_inside, maker_of_descriptor
+from tri_backend_intel.xegpu.layouts import refusal
+from tri_core.ir.traits import is_pure
+from tri_core.ir.views import isa
+from tri_core.mlir import ir
+from tri_gpu_dialect.edit import all_ops, make
+
+__all__ = ["Asked", "ask", "with_tiles"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Before ``place``, ``condition`` (i1) says whether the hardware takes the surfaces of all ``descriptors``."""
+
+    place: ir.Operation
+    condition: ir.Value
+    descriptors: tuple[ir.Value, ...]
+
+
+def with_tiles(kernel: ir.Operation) -> None:
+    """Accesses of blocks are ``ttig``'s ops in place of the language's, which prefetches and questions know."""
+    for op in all_ops(kernel):
+        if op.name == "tt.descriptor_load":
+            with ir.InsertionPoint(op), op.location:
+                made = make("ttig.tile_load", list(op.operands), op.results[0].type)
+            op.results[0].replace_all_uses_with(made.results[0])
+            op.erase()
+        elif op.name == "tt.descriptor_store":
+            with ir.InsertionPoint(op), op.location:
+                make("ttig.tile_store", list(op.operands))
+            op.erase()
+
+
+def ask(kernel: ir.Operation) -> Asked | None:
+    """Emit the questions of ``kernel``; None where it accesses no blocks.
+
+    Unsupported for a surface that is not known before the first access, and for a block that is never one of the hardware's.
+    """
+    body = kernel.regions[0].blocks[0]
+    known = Known.of(kernel)
+    first: ir.Operation | None = None
+    found: ir.Value | None = None
+    descriptors: dict[ir.Value, None] = {}
+    for view in list(body.operations):
+        op = view.operation
+        nested = _with_nested(op)
+        if first is None and any(is_block_access(each) or isa(each, TilePrefetchOp) for each in nested):
+            first = op
+        accesses = [each for each in nested if is_block_access(each)]
+        if first is None or not accesses:
+            continue
+        answer = _answer(known, op, accesses)
+        descriptors |= dict.fromkeys(access.operands[0] for access in accesses)
+        for value in (answer, *(v for access in accesses for v in _made_of(access))):
+            _hoist(value, first, accesses[0])
+        with ir.InsertionPoint(first), first.location:
+            found = answer if found is None else make("arith.andi", [found, answer], answer.type).results[0]
+    if first is None or found is None:
+        return None
+    return Asked(first, found, tuple(descriptors))
+
+
+def _with_nested(op: ir.Operation) -> list[ir.Operation]:
+    return [op, *all_ops(op)] if len(op.regions) else [op]
+
+
+def _made_of(access: ir.Operation) -> list[ir.Value]:
+    maker = maker_of_descriptor(access.operands[0])
+    return [] if maker is None else list(maker.operands)
+
+
+def _answer(known: Known, place: ir.Operation, accesses: list[ir.Operation]) -> ir.Value:
+    for access in accesses:
+        descriptor = access.operands[0]
+        if maker_of_descriptor(descriptor) is None or is_inside(descriptor, place):
+            raise refusal(access, "its descriptor is made in the control flow around it")
+    answer = asked(known, place, accesses)
+    if answer is None:
+        for access in accesses:
+            if asked(known, place, [access]) is None:
+                raise refusal(access, f"blocks at {coordinates(access)[-1].type} places that are no words")
+        raise refusal(accesses[0], "its place is not known before")
+    return answer
+
+
+def _hoist(value: ir.Value, place: ir.Operation, access: ir.Operation) -> None:
+    """Move what makes ``value`` before ``place``, which stands in the kernel's own block."""
+    if isinstance(value.owner, ir.Block):
+        return
+    op = value.owner.operation
+    if op.block != place.block or op.is_before_in_block(place):
+        return
+    if op == place or not is_pure(op) or len(op.regions):
+        raise refusal(access, f"its surface is made of what {op.name} gives after other accesses")
+    for operand in op.operands:
+        _hoist(operand, place, access)
+    op.move_before(place)
