@@ -6,10 +6,10 @@ from dataclasses import dataclass, fields
 
 from tri_core.api import CommonOptions, OptionError, OutOfResources, Target
 
-__all__ = ["IntelOptions", "check_path", "check_registers", "intel_options"]
+__all__ = ["IntelOptions", "check_path", "check_registers", "intel_options", "without_simd"]
 
 _GRF = ("default", "small", "large", "auto")
-_PATHS = ("simt", "simd")
+_PATHS = ("auto", "simt", "simd")
 #: of a sub-group on the SIMD path
 _SIMD_LANES = 16
 
@@ -22,7 +22,7 @@ class IntelOptions(CommonOptions):
     hardware thread (``"small"`` 128, ``"large"`` 256 at half the occupancy, ``"auto"`` the driver's choice without
     building twice; ``"default"`` 128, or 256 where fewer are spilled with them, by ``ocloc`` or the driver).
     ``path``: ``"simt"``, a work item is the IR's thread; ``"simd"``, a sub-group is (XeGPU), and what that path
-    cannot carry is refused.
+    cannot carry is refused; ``"auto"``, the cheaper one of both by an estimate, for kernels with dots.
     """
 
     #: SPIR-V kernels cannot stop themselves, so that an assertion is refused
@@ -69,17 +69,16 @@ def check_registers(target: Target, options: IntelOptions) -> None:
 
 def check_path(target: Target, options: IntelOptions) -> None:
     """OptionError for ``path="simd"`` where ``target`` has no 2D blocks or DPAS, or the sub-group is not theirs."""
-    if options.path == "simt":
-        return
+    why = without_simd(target, options)
+    if options.path == "simd" and why is not None:
+        raise OptionError(f"path is {options.path!r}, and {why}", remedy="use path='simt'")
+
+
+def without_simd(target: Target, options: IntelOptions) -> str | None:
+    """Why no kernel compiled so can take the SIMD path; None: it depends on the kernel."""
     missing = [name for name in ("dpas", "2d-block-io") if not target.has(name)]
     if missing:
-        raise OptionError(f"path is {options.path!r}; {target} has no {missing[0]}", remedy="use path='simt'")
+        return f"{target} has no {missing[0]}"
     if options.warp_size not in (0, _SIMD_LANES):
-        raise OptionError(
-            f"path is {options.path!r} and warp_size {options.warp_size}",
-            remedy=f"use warp_size={_SIMD_LANES}, or path='simt'",
-        )
-    if options.num_ctas != 1:
-        raise OptionError(
-            f"path is {options.path!r} and num_ctas {options.num_ctas}", remedy="use num_ctas=1"
-        )
+        return f"warp_size is {options.warp_size}, where that path has {_SIMD_LANES}"
+    return f"num_ctas is {options.num_ctas}" if options.num_ctas != 1 else None

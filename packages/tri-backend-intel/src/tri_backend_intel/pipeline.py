@@ -7,13 +7,20 @@ from functools import partial
 from tri_backend_intel.dpas import dots
 from tri_backend_intel.lowering import make_primitives, tiles
 from tri_backend_intel.lowering.capabilities import RefuseFp64
-from tri_backend_intel.options import check_path, check_registers, intel_options
+from tri_backend_intel.options import (
+    IntelOptions,
+    check_path,
+    check_registers,
+    intel_options,
+    without_simd,
+)
 from tri_backend_intel.spirv.carried import carrying
 from tri_backend_intel.spirv.stage import spirv_stage
 from tri_backend_intel.transforms import FoldTiles, PrefetchTiles, SliceDots, VersionTiles, surfaces
-from tri_backend_intel.xegpu import simd_stages
+from tri_backend_intel.xegpu import chosen_stages, simd_stages
 from tri_core import knobs
-from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
+from tri_core.api import CommonOptions, Pass, Pipeline, Stage, StageContext, Target
+from tri_core.mlir import ir
 from tri_core.passes import (
     Canonicalize,
     PromotePointerTiles,
@@ -23,7 +30,8 @@ from tri_core.passes import (
 )
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
-from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
+from tri_gpu_dialect.edit import module_int
+from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, lower, simulated_pipeline
 from tri_gpu_dialect.policies.gpu import DefaultPolicy
 
 __all__ = ["pipeline", "policy", "simulated"]
@@ -70,16 +78,43 @@ def _ttgir(target: Target, options: CommonOptions) -> Stage:
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for one compile; OutOfResources for more warps than a core runs with their registers."""
-    check_registers(target, intel_options(options))
-    last = (llir_stage(make_primitives, _table, target), spirv_stage())
+    own = intel_options(options)
+    check_registers(target, own)
+    check_path(target, own)
+    first, llir = _path(target, own)
+    last = (llir, spirv_stage())
     if knobs.get("INTEL_STANDIN"):
         last = carrying(*last)
-    return Pipeline(stages=(_ttir(target, options), _ttgir(target, options), *last))
+    return Pipeline(stages=(_ttir(target, options), first, *last))
+
+
+def _path(target: Target, options: IntelOptions) -> tuple[Stage, Stage]:
+    """The two stages from TTIR to LLVM IR."""
+    if options.path == "simd":
+        return simd_stages(simulated=False)
+    return _chosen(target, options, _ttgir(target, options), llir_stage(make_primitives, _table, target))
 
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
-    check_path(target, intel_options(options))
-    if intel_options(options).path == "simd":
+    own = intel_options(options)
+    check_path(target, own)
+    if own.path == "simd":
         return Pipeline(stages=(_ttir(target, options), *simd_stages(simulated=True)))
-    return simulated_pipeline(_ttgir(target, options), make_primitives, _table, ttir=_ttir(target, options))
+    simt = simulated_pipeline(
+        _ttgir(target, options), make_primitives, _table, ttir=_ttir(target, options)
+    ).stages
+    return Pipeline(stages=(simt[0], *_chosen(target, own, *simt[1:])))
+
+
+def _chosen(target: Target, options: IntelOptions, ttgir: Stage, llir: Stage) -> tuple[Stage, Stage]:
+    """The stages of the SIMT path, or those that take either path."""
+    if options.path != "auto" or without_simd(target, options) is not None:
+        return ttgir, llir
+
+    def lowered(module: ir.Module, context: StageContext) -> ir.Module:
+        size, warps = (module_int(module, f"ttg.{name}") for name in ("threads-per-warp", "num-warps"))
+        words = make_primitives(target, options, size, warps)
+        return lower(module, target, options, words, _table(target, options)).module
+
+    return chosen_stages(ttgir, llir, lowered)

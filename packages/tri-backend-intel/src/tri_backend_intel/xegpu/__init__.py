@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tri_backend_intel.xegpu.choice import chosen_stages
 from tri_backend_intel.xegpu.stage import simd_stages
 
-__all__ = ["simd_stages"]
+__all__ = ["chosen_stages", "simd_stages"]

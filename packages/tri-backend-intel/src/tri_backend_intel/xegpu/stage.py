@@ -18,7 +18,7 @@ from tri_core.mlir import ir, run_passes
 from tri_gpu_dialect.edit import functions
 from tri_gpu_dialect.lowering import EmitMachineOps
 
-__all__ = ["simd_stages"]
+__all__ = ["kernel_of", "lowered", "simd_stages", "to_llvm", "to_xegpu"]
 
 #: how upstream's lowering calls devices; all that came after pvc are as bmg to it
 _CHIPS = {"pvc": "pvc"}
@@ -35,16 +35,16 @@ _FLATTEN = (
 _LINE_INFO = "ensure-debug-info-scope-on-llvm-func"
 
 
-def simd_stages(*, simulated: bool) -> list[Stage]:
+def simd_stages(*, simulated: bool) -> tuple[Stage, Stage]:
     """Between ``ttir`` and ``spv``; the last one of a simulated target."""
     passes = PassList(
         [Anchor("llir.machine"), *([] if simulated else [EmitMachineOps()]), Anchor("llir.end")]
     )
-    run = partial(_to_llvm, passes=passes, simulated=simulated)
-    return [
+    run = partial(to_llvm, passes=passes, simulated=simulated)
+    return (
         Stage(name="xegpu", kind="module", run=to_xegpu),
         Stage(name="llir", kind="text", run=run, passes=passes, final=simulated),
-    ]
+    )
 
 
 def to_xegpu(module: ir.Module, context: StageContext) -> StageResult:
@@ -56,10 +56,14 @@ def to_xegpu(module: ir.Module, context: StageContext) -> StageResult:
         PrefetchTiles().apply(module, context)
         chip = _CHIPS.get(context.target.key.arch, _LATER)
         made = convert(kernel, name, chip, context.options.num_warps, ask(kernel))
+    return _result(made, context)
+
+
+def _result(artifact: object, context: StageContext) -> StageResult:
     return StageResult(
-        artifact=made,
+        artifact=artifact,
         resources={"shared": 0},
-        entry_points=(name,),
+        entry_points=(context.kernel_name,),
         attrs={
             "num_warps": context.options.num_warps,
             "threads_per_warp": LANES,
@@ -69,31 +73,40 @@ def to_xegpu(module: ir.Module, context: StageContext) -> StageResult:
     )
 
 
-def _to_llvm(module: ir.Module, context: StageContext, *, passes: PassList, simulated: bool) -> StageResult:
-    target, options = context.target, context.options
+def lowered(module: ir.Module, context: StageContext) -> ir.Module:
+    """A module of XeGPU as the ``llvm`` dialect with machine ops; a new one, and ``module`` is no more what it was."""
     lower_to_xevm(module)
     if context.on_pass is not None:
         context.on_pass("llir", "lower-to-xevm", module)
-    words = make_primitives(target, options, LANES, options.num_warps)
     name = context.kernel_name
+    words = make_primitives(context.target, context.options, LANES, context.options.num_warps)
     with module.operation.location:
-        lowered = machine_level(module, words, name)
-        with_versions(lowered, _kernel(lowered, name), HOLDS)
-    run_passes(lowered, _FLATTEN)
-    _drop_unused(lowered)
+        made = machine_level(module, words, name)
+        with_versions(made, kernel_of(made, name), HOLDS)
+    run_passes(made, _FLATTEN)
+    _drop_unused(made)
+    return made
+
+
+def to_llvm(module: ir.Module, context: StageContext, *, passes: PassList, simulated: bool) -> StageResult:
+    """LLVM IR text of a module of XeGPU; what a simulator runs, where ``simulated``."""
+    target = context.target
+    made = lowered(module, context)
     if not simulated and target.spec.llvm is not None:
-        lowered.operation.attributes["llvm.target_triple"] = ir.StringAttr.get(target.spec.llvm.triple)
-        lowered.operation.attributes["llvm.data_layout"] = ir.StringAttr.get(target.spec.llvm.data_layout)
-    passes.run("llir", lowered, context)
+        made.operation.attributes["llvm.target_triple"] = ir.StringAttr.get(target.spec.llvm.triple)
+        made.operation.attributes["llvm.data_layout"] = ir.StringAttr.get(target.spec.llvm.data_layout)
+    passes.run("llir", made, context)
     if simulated:
-        text: str = lowered.operation.get_asm(enable_debug_info=True, assume_verified=True)
-        return StageResult(artifact=text)
+        text: str = made.operation.get_asm(enable_debug_info=True, assume_verified=True)
+        return _result(text, context)
     if context.knobs.get("LINE_INFO"):
-        run_passes(lowered, f"{_LINE_INFO}{{emission-kind={words.line_info}}}")
-    return StageResult(artifact=to_llvm_text(lowered))
+        words = make_primitives(target, context.options, LANES, context.options.num_warps)
+        run_passes(made, f"{_LINE_INFO}{{emission-kind={words.line_info}}}")
+    return _result(to_llvm_text(made), context)
 
 
-def _kernel(module: ir.Module, name: str) -> ir.Operation:
+def kernel_of(module: ir.Module, name: str) -> ir.Operation:
+    """The function ``name`` of ``module``."""
     return next(
         view.operation
         for view in module.body.operations
