@@ -48,8 +48,8 @@ class Loader:
     def zeModuleCreate(self, context: Any, device: Any, desc: Any, module: Any, log: Any) -> int:
         assert (context, device) == (1, 2)
         given = desc._obj
-        data = ctypes.string_at(given.data, given.size)
-        options = given.options.decode()
+        data = ctypes.string_at(given.pInputModule, given.inputSize)
+        options = given.pBuildFlags.decode()
         assert given.stype == 0x1B
         if given.format == 1:
             if not data.startswith(b"native "):
@@ -85,20 +85,20 @@ class Loader:
     def zeKernelCreate(self, module: Any, desc: Any, kernel: Any) -> int:
         given = desc._obj
         assert given.stype == 0x1D
-        if given.name != b"k":
+        if given.pKernelName != b"k":
             return 0x78000011
         return self._new(kernel, "kernel", self.living[_value(module)][1])
 
     def zeKernelGetProperties(self, kernel: Any, properties: Any) -> int:
         given = properties._obj
         assert given.stype == 0x1E
-        given.spill = self.spills[self.living[_value(kernel)][1]]
+        given.spillMemSize = self.spills[self.living[_value(kernel)][1]]
         return 0
 
     def zeDeviceGetProperties(self, device: Any, properties: Any) -> int:
         given = properties._obj
         assert (_value(device), given.stype, ctypes.sizeof(given)) == (2, 0x3, 368)
-        given.clock = 2850
+        given.coreClockRate = 2850
         return 0
 
     def zeKernelDestroy(self, kernel: Any) -> int:
@@ -173,7 +173,7 @@ def test_a_mode_that_cannot_be_built_is_left_out() -> None:
     made, loader = programs(small=704)
     create = loader.zeModuleCreate
     loader_any: Any = loader
-    loader_any.zeModuleCreate = lambda *a: 1 if a[2]._obj.options == b"-large" else create(*a)
+    loader_any.zeModuleCreate = lambda *a: 1 if a[2]._obj.pBuildFlags == b"-large" else create(*a)
     made = Programs(_below(loader), NativeImages("stand-in"))
     program = made.build(b"module", "k", (SMALL, LARGE))
     assert (program.options, program.spills) == (SMALL, 704)

@@ -52,6 +52,10 @@ KNOBS = KnobGroup(
             affects_codegen=True,
         ),
         Knob(
+            name="INTEL_LEVEL_ZERO",
+            help="path of Level Zero's loader, in place of the system's libze_loader.so.1",
+        ),
+        Knob(
             name="INTEL_TRIAL_BUILD",
             default="auto",
             parse=parse_trial,

@@ -5,58 +5,19 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from tri_backend_intel.runtime.level_zero.api import (
+    DeviceProperties,
+    KernelDesc,
+    KernelProperties,
+    ModuleDesc,
+    ModuleFormat,
+)
+from tri_backend_intel.runtime.level_zero.loader import LIBRARY, Functions
 from tri_backend_intel.runtime.native.api import NativeRefused
 
 __all__ = ["LIBRARY", "LevelZero"]
 
-LIBRARY = "libze_loader.so.1"
-
-_P, _Z, _U = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
-_FUNCTIONS: dict[str, tuple[Any, ...]] = {
-    "zeModuleCreate": (_P, _P, _P, _P, _P),
-    "zeModuleDestroy": (_P,),
-    "zeModuleGetNativeBinary": (_P, _P, _P),
-    "zeModuleBuildLogGetString": (_P, _P, _P),
-    "zeModuleBuildLogDestroy": (_P,),
-    "zeKernelCreate": (_P, _P, _P),
-    "zeKernelGetProperties": (_P, _P),
-    "zeKernelDestroy": (_P,),
-    "zeDeviceGetProperties": (_P, _P),
-}
-#: ze_module_format_t
-_SPIRV, _NATIVE = 0, 1
-
-
-class _ModuleDesc(ctypes.Structure):
-    _fields_ = (
-        ("stype", _U), ("next", _P), ("format", _U), ("size", _Z), ("data", _P), ("options", ctypes.c_char_p),
-        ("constants", _P),
-    )  # fmt: skip
-    STYPE = 0x1B
-
-
-class _KernelDesc(ctypes.Structure):
-    _fields_ = (("stype", _U), ("next", _P), ("flags", _U), ("name", ctypes.c_char_p))
-    STYPE = 0x1D
-
-
-class _KernelProperties(ctypes.Structure):
-    _fields_ = (
-        ("stype", _U), ("next", _P), ("arguments", _U), ("required_size", _U * 3), ("required_sub_groups", _U),
-        ("required_sub_group_size", _U), ("most_sub_group_size", _U), ("most_sub_groups", _U), ("local", _U),
-        ("private", _U), ("spill", _U), ("uuid", ctypes.c_uint8 * 32),
-    )  # fmt: skip
-    STYPE = 0x1E
-
-
-class _DeviceProperties(ctypes.Structure):
-    _fields_ = (
-        ("stype", _U), ("next", _P), ("type", _U), ("vendor", _U), ("device", _U), ("flags", _U), ("subdevice", _U),
-        ("clock", _U), ("largest_allocation", ctypes.c_uint64), ("contexts", _U), ("priorities", _U), ("threads", _U),
-        ("width", _U), ("units", _U), ("subslices", _U), ("slices", _U), ("timer", ctypes.c_uint64), ("timer_bits", _U),
-        ("kernel_timer_bits", _U), ("uuid", ctypes.c_uint8 * 16), ("name", ctypes.c_char * 256),
-    )  # fmt: skip
-    STYPE = 0x3
+_P, _Z = ctypes.c_void_p, ctypes.c_size_t
 
 
 class LevelZero:
@@ -66,7 +27,7 @@ class LevelZero:
 
     def __init__(self, library: Any, context: int, device: int) -> None:
         self._context, self._device = context, device
-        self._functions = {name: _bound(library, name) for name in _FUNCTIONS}
+        self._ze = library if isinstance(library, Functions) else Functions(library)
 
     def extensions(self) -> frozenset[str] | None:
         """None: Level Zero has no list of SPIR-V extensions, a driver refuses the module."""
@@ -74,18 +35,18 @@ class LevelZero:
 
     def megahertz(self) -> int | None:
         """``coreClockRate`` of the device's properties."""
-        properties = _DeviceProperties(_DeviceProperties.STYPE)
-        if self._functions["zeDeviceGetProperties"](self._device, ctypes.byref(properties)):
+        properties = DeviceProperties.new()
+        if self._ze.status("zeDeviceGetProperties", self._device, ctypes.byref(properties)):
             return None
-        return int(properties.clock) or None
+        return int(properties.coreClockRate) or None
 
     def from_spirv(self, data: bytes, options: str) -> int:
         """``zeModuleCreate`` of ``ZE_MODULE_FORMAT_IL_SPIRV``."""
-        return self._module(_SPIRV, data, options)
+        return self._module(ModuleFormat.IL_SPIRV, data, options)
 
     def from_image(self, data: bytes, options: str) -> int:
         """``zeModuleCreate`` of ``ZE_MODULE_FORMAT_NATIVE``."""
-        return self._module(_NATIVE, data, options)
+        return self._module(ModuleFormat.NATIVE, data, options)
 
     def image(self, program: int) -> bytes:
         """``zeModuleGetNativeBinary``."""
@@ -99,28 +60,36 @@ class LevelZero:
 
     def spills(self, program: int, kernel: str) -> int | None:
         """``spillMemSize`` of the kernel's properties."""
-        desc = _KernelDesc(_KernelDesc.STYPE, None, 0, kernel.encode())
+        desc = KernelDesc.new(pKernelName=kernel.encode())
         made = _P()
         self._checked("zeKernelCreate", program, ctypes.byref(desc), ctypes.byref(made))
         try:
-            properties = _KernelProperties(_KernelProperties.STYPE)
+            properties = KernelProperties.new()
             self._checked("zeKernelGetProperties", made, ctypes.byref(properties))
-            return int(properties.spill)
+            return int(properties.spillMemSize)
         finally:
-            self._functions["zeKernelDestroy"](made)
+            self._ze.status("zeKernelDestroy", made)
 
     def release(self, program: int) -> None:
         """``zeModuleDestroy``."""
-        self._functions["zeModuleDestroy"](program)
+        self._ze.status("zeModuleDestroy", program)
 
-    def _module(self, form: int, data: bytes, options: str) -> int:
+    def _module(self, form: ModuleFormat, data: bytes, options: str) -> int:
         memory = ctypes.create_string_buffer(data, len(data))
-        desc = _ModuleDesc(
-            _ModuleDesc.STYPE, None, form, len(data), ctypes.addressof(memory), options.encode(), None
+        desc = ModuleDesc.new(
+            format=form,
+            inputSize=len(data),
+            pInputModule=ctypes.addressof(memory),
+            pBuildFlags=options.encode(),
         )
         module, log = _P(), _P()
-        status = self._functions["zeModuleCreate"](
-            self._context, self._device, ctypes.byref(desc), ctypes.byref(module), ctypes.byref(log)
+        status = self._ze.status(
+            "zeModuleCreate",
+            self._context,
+            self._device,
+            ctypes.byref(desc),
+            ctypes.byref(module),
+            ctypes.byref(log),
         )
         text = self._log(log)
         if status or not module.value:
@@ -131,21 +100,15 @@ class LevelZero:
         if not log.value:
             return ""
         size, text = _Z(), ""
-        ask = self._functions["zeModuleBuildLogGetString"]
-        if not ask(log, ctypes.byref(size), None) and size.value:
+        ask = "zeModuleBuildLogGetString"
+        if not self._ze.status(ask, log, ctypes.byref(size), None) and size.value:
             memory = ctypes.create_string_buffer(size.value)
-            if not ask(log, ctypes.byref(size), memory):
+            if not self._ze.status(ask, log, ctypes.byref(size), memory):
                 text = memory.value.decode(errors="replace").strip()
-        self._functions["zeModuleBuildLogDestroy"](log)
+        self._ze.status("zeModuleBuildLogDestroy", log)
         return text
 
     def _checked(self, name: str, *arguments: Any) -> None:
-        status = self._functions[name](*arguments)
+        status = self._ze.status(name, *arguments)
         if status:
             raise NativeRefused(f"{name}: Level Zero's error {status & 0xFFFFFFFF:#x}")
-
-
-def _bound(library: Any, name: str) -> Any:
-    function = getattr(library, name)
-    function.restype, function.argtypes = ctypes.c_int, list(_FUNCTIONS[name])
-    return function

@@ -6,6 +6,7 @@ A structure that describes or reports something begins with its type's number an
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 __all__ = [
@@ -50,7 +51,7 @@ class Described(ctypes.Structure):
 
     #: its ``ze_structure_type_t``
     STYPE: ClassVar[int] = 0
-    _fields_ = (("stype", U32), ("pNext", P))
+    _fields_: ClassVar[Sequence[tuple[str, Any]]] = (("stype", U32), ("pNext", P))
 
     @classmethod
     def new(cls, **values: Any) -> Self:
