@@ -19,6 +19,8 @@ CORE = ("tri-core", "tri-runtime", "tri-backend-cpu", "tri-frontend")
 GPU = ("tri-gpu-dialect",)
 KIT = ("tri-conformance",)
 EXTRAS = {"tri-backend-intel": "[cpu]", "tri-backend-amd": "[lld]"}
+#: what tests need beside: dpctl, for queues and arrays of SYCL
+TEST_EXTRAS = {**EXTRAS, "tri-backend-intel": "[cpu,sycl]"}
 TEST_TOOLS = (
     "pytest>=8",
     "pytest-timeout",
@@ -68,8 +70,9 @@ def _packages() -> list[str]:
 
 def _sources(names: Iterable[str], *, editable: bool = False) -> list[str]:
     """What an installer takes for packages of this repository."""
-    flags = ["-e"] if editable else []
-    return [word for name in names for word in (*flags, f"{TOP / 'packages' / name}{EXTRAS.get(name, '')}")]
+    # what is editable is there to be worked on and tested
+    flags, extras = (["-e"], TEST_EXTRAS) if editable else ([], EXTRAS)
+    return [word for name in names for word in (*flags, f"{TOP / 'packages' / name}{extras.get(name, '')}")]
 
 
 def _install(session: nox.Session, names: Iterable[str], *, editable: bool = False) -> None:

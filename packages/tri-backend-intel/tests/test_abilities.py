@@ -17,6 +17,7 @@ from tri_backend_intel.architectures import ARCHITECTURES, target
 from tri_backend_intel.lowering import IntelPrimitives
 from tri_backend_intel.options import IntelOptions
 from tri_backend_intel.runtime.abilities import check_device, check_extensions, with_clock
+from tri_backend_intel.runtime.found import DeviceFacts, FoundDevice
 from tri_backend_intel.spirv import read_module
 from tri_backend_intel.spirv.reader import instructions_of
 from tri_backend_intel.spirv.specialization import CLOCK_FACTOR, specialization_ids, specialized
@@ -59,12 +60,11 @@ def test_a_device_without_f64_refuses_it() -> None:
     module = read_module(to_spirv(DOUBLE).artifact)
     lacking: Any = SimpleNamespace(
         info=SimpleNamespace(name="small"),
-        sycl_device=SimpleNamespace(has_aspect_fp64=False, has_aspect_fp16=True, sub_group_sizes=[8, 16]),
+        facts=DeviceFacts(features=frozenset({"fp16"}), sub_group_sizes=(8, 16)),
     )
     with pytest.raises(Unsupported, match="64-bit floats, which small lacks"):
         check_device(module, lacking)
-    lacking.sycl_device.has_aspect_fp64 = True
-    lacking.sycl_device.sub_group_sizes = [32]
+    lacking.facts = DeviceFacts(features=frozenset({"fp16", "fp64"}), sub_group_sizes=(32,))
     with pytest.raises(Unsupported, match="sub-groups of 16"):
         check_device(module, lacking)
 
@@ -78,8 +78,7 @@ class Api:
 
 
 def made_up(arch: str) -> Any:
-    device = SimpleNamespace(driver_version="1.0")
-    return SimpleNamespace(info=DeviceInfo("sycl", 0, arch, "made up"), sycl_device=device, is_cpu=False)
+    return FoundDevice(DeviceInfo("sycl", 0, arch, "made up"), None, DeviceFacts(driver_version="1.0"))
 
 
 def test_a_driver_without_an_extension_is_named_with_a_remedy_that_works() -> None:

@@ -121,9 +121,7 @@ def test_the_reason_is_true() -> None:
     from tri_core.api import ToolchainError
 
     module = tri.compile(source(complement), target="intel:pvc").asm["spv"]
-    builder = TrialBuilder(
-        runtime().queue(runtime().device_for("opencl-cpu")).device.sycl_device.filter_string
-    )
+    builder = TrialBuilder(runtime().queue(runtime().device_for("opencl-cpu")).device.native.filter_string)
     with pytest.raises(ToolchainError, match="cannot compile kernel complement"):
         builder.check("complement", module, "")
     builder.close()

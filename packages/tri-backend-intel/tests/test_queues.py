@@ -50,7 +50,7 @@ class Array:
 
 def device() -> Any:
     own = runtime()
-    return own.queue(own.current_device()).device.sycl_device
+    return own.queue(own.current_device()).device.native
 
 
 @pytest.fixture(params=["in_order", "out of order"])

@@ -133,6 +133,9 @@ class Below:
         assert loader.living[program][0] == "module"
         return Taken()
 
+    def has_kernel(self, program: Any, name: str) -> bool:
+        return bool(program.has_sycl_kernel(name))
+
 
 def programs(**spills: int) -> tuple[Programs, Loader]:
     below: Any = Below({f"-{mode}": size for mode, size in spills.items()})

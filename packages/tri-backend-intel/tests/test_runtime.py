@@ -21,8 +21,8 @@ from tri_backend_intel import adapters
 from tri_backend_intel.lowering import IntelPrimitives
 from tri_backend_intel.options import IntelOptions
 from tri_backend_intel.runtime import IntelRuntime
-from tri_backend_intel.runtime.devices import FoundDevice
-from tri_backend_intel.runtime.sycl import opencl_cpu_library
+from tri_backend_intel.runtime.found import FoundDevice
+from tri_backend_intel.runtime.opencl.installed import opencl_cpu_library
 from tri_backend_intel.runtime.trial import TrialBuilder
 from tri_core import knobs
 from tri_core.api import (
@@ -158,9 +158,7 @@ def test_threads_launch_side_by_side(launch: Launch) -> None:
 
 def test_a_queue_can_be_given(launch: Launch) -> None:
     dpctl = pytest.importorskip("dpctl")
-    queue = dpctl.SyclQueue(
-        runtime().queue(runtime().current_device()).device.sycl_device, property="in_order"
-    )
+    queue = dpctl.SyclQueue(runtime().queue(runtime().current_device()).device.native, property="in_order")
     x, out = random(64, "float32"), np.zeros(64, np.float32)
     launch((1, 1, 1), queue.addressof_ref(), [x.ctypes.data, out.ctypes.data])
     np.testing.assert_array_equal(out, x + np.float32(1))
@@ -222,9 +220,9 @@ def test_strides_and_offsets_count_elements() -> None:
 
 
 def test_private_memory_is_what_resources_call_a_stack(image: KernelImage) -> None:
-    kernel = runtime().load(image, runtime().current_device())
-    found = replace(image.metadata, resources=kernel.resources)
-    assert resources(found, target_of().spec).stack == kernel.kernel.private_mem_size
+    loaded = runtime().load(image, runtime().current_device())
+    found = replace(image.metadata, resources=loaded.resources)
+    assert resources(found, target_of().spec).stack == loaded.kernel.kernel.private_mem_size
 
 
 # --- refusals -------------------------------------------------------------------------------------------
@@ -262,7 +260,7 @@ def test_a_fork_is_refused(image: KernelImage) -> None:
 
 @pytest.fixture
 def builder() -> TrialBuilder:
-    return TrialBuilder(runtime().queue(runtime().current_device()).device.sycl_device.filter_string)
+    return TrialBuilder(runtime().queue(runtime().current_device()).device.native.filter_string)
 
 
 def test_a_good_kernel_builds(builder: TrialBuilder, image: KernelImage) -> None:

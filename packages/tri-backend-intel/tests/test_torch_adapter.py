@@ -26,10 +26,8 @@ def tensor(kind: str, index: int | None = None) -> SimpleNamespace:
 
 @pytest.fixture(autouse=True)
 def _devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [
-        SimpleNamespace(info=info, sycl_device=SimpleNamespace(is_gpu=info is GPU)) for info in (CPU, GPU)
-    ]
-    monkeypatch.setattr(adapters, "devices", lambda: found)
+    found = [SimpleNamespace(info=info, is_cpu=info is CPU) for info in (CPU, GPU)]
+    monkeypatch.setattr(adapters, "sycl_devices", lambda: found)
 
 
 def test_a_tensor_on_a_gpu() -> None:

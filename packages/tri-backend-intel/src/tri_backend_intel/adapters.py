@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tri_backend_intel.runtime.devices import device_of, devices, stream_of
+from tri_backend_intel.runtime.devices import device_of, stream_of, sycl_devices
 from tri_backend_intel.runtime.sycl import check_one_runtime
 from tri_core.api import ArrayArgument, DeviceError, FrameworkAdapter
 from tri_runtime.array_interface import read_interface, torch_argument
@@ -38,9 +38,9 @@ def describe_torch(tensor: Any) -> ArrayArgument | None:
     if tensor.device.type != "xpu":
         return None
     index = tensor.device.index or 0
-    found_devices = devices()
+    found_devices = sycl_devices()
     check_one_runtime()  # both are loaded now, PyTorch's and dpctl's
-    gpus = [found.info for found in found_devices if found.sycl_device.is_gpu]
+    gpus = [found.info for found in found_devices if not found.is_cpu]
     if index >= len(gpus):
         raise DeviceError(
             f"a PyTorch tensor lies on {tensor.device}; {len(gpus)} Intel GPUs are found here",

@@ -8,7 +8,10 @@ from tri_backend_intel.spirv.extensions import KNOWN
 from tri_core import knobs
 from tri_core.api import Knob, KnobGroup
 
-__all__ = ["KNOBS", "parse_names", "parse_trial"]
+__all__ = ["DRIVERS", "KNOBS", "parse_drivers", "parse_names", "parse_trial"]
+
+#: the ways to Intel's devices
+DRIVERS = ("sycl", "level_zero", "opencl")
 
 
 def parse_trial(text: str) -> str:
@@ -16,6 +19,16 @@ def parse_trial(text: str) -> str:
     if text not in ("auto", "always", "never"):
         raise ValueError("write auto, always or never")
     return text
+
+
+def parse_drivers(text: str) -> tuple[str, ...]:
+    """Names with commas between, none for ``auto``; ValueError for one that is no driver."""
+    names = tuple(filter(None, map(str.strip, text.split(","))))
+    if names == ("auto",):
+        return ()
+    if not names or set(names) - set(DRIVERS):
+        raise ValueError(f"write auto, or names of {', '.join(DRIVERS)} with commas between")
+    return names
 
 
 def parse_names(text: str) -> tuple[str, ...]:
@@ -50,6 +63,13 @@ KNOBS = KnobGroup(
             parse=knobs.parse_bool,
             help="compiled SPIR-V carries what the stand-in driver runs",
             affects_codegen=True,
+        ),
+        Knob(
+            name="INTEL_DRIVER",
+            default=(),
+            parse=parse_drivers,
+            help="ways to devices, with commas between: sycl (dpctl), level_zero, opencl (CPUs); auto: sycl where dpctl is installed, "
+            "else the other two",
         ),
         Knob(
             name="INTEL_LEVEL_ZERO",

@@ -1,4 +1,4 @@
-"""The runtime of Intel devices: SYCL queues through dpctl, on Level Zero or OpenCL."""
+"""The runtime of Intel devices: Level Zero, OpenCL, or SYCL through dpctl."""
 
 from __future__ import annotations
 

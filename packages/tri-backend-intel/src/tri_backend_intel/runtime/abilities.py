@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tri_backend_intel.runtime.devices import FoundDevice
+from tri_backend_intel.runtime.found import FoundDevice
 from tri_backend_intel.runtime.native import NativeApi
 from tri_backend_intel.spirv import SpirvModule
 from tri_backend_intel.spirv.specialization import CLOCK_FACTOR, clock_factor, specialized
@@ -12,11 +12,11 @@ from tri_core.api import DeviceError, KernelImage, Unsupported
 
 __all__ = ["check_architecture", "check_device", "check_extensions", "with_clock"]
 
-#: SPIR-V capability -> (dpctl's name of the device aspect, what to tell the user)
-_ASPECTS = {
-    "Float64": ("has_aspect_fp64", "64-bit floats"),
-    "Float16": ("has_aspect_fp16", "16-bit floats"),
-    "Int64Atomics": ("has_aspect_atomic64", "64-bit atomics"),
+#: SPIR-V capability -> (the device's feature, what to tell the user)
+_FEATURES = {
+    "Float64": ("fp64", "64-bit floats"),
+    "Float16": ("fp16", "16-bit floats"),
+    "Int64Atomics": ("atomic64", "64-bit atomics"),
 }
 
 
@@ -32,17 +32,17 @@ def check_architecture(image: KernelImage, device: FoundDevice) -> None:
 
 def check_device(module: SpirvModule, device: FoundDevice) -> None:
     """Unsupported when ``module`` needs an ability that ``device`` lacks."""
-    for capability, (aspect, words) in _ASPECTS.items():
-        if capability in module.capabilities and not getattr(device.sycl_device, aspect):
+    for capability, (feature, words) in _FEATURES.items():
+        if capability in module.capabilities and feature not in device.facts.features:
             raise Unsupported(
                 f"the kernel uses {words}, which {device.info.name} lacks",
                 remedy="use a narrower type in the kernel",
             )
     for name, size in module.sub_group_size.items():
-        if size not in device.sycl_device.sub_group_sizes:
+        if size not in device.facts.sub_group_sizes:
             raise Unsupported(
                 f"kernel {name} was compiled for sub-groups of {size}, which {device.info.name} cannot run",
-                remedy=f"compile with warp_size={device.sycl_device.sub_group_sizes[-1]}",
+                remedy=f"compile with warp_size={device.facts.sub_group_sizes[-1]}",
             )
 
 
@@ -54,7 +54,7 @@ def check_extensions(module: SpirvModule, device: FoundDevice, api: NativeApi | 
         names = ",".join(missing)
         raise Unsupported(
             f"kernel {', '.join(module.kernels)} needs {names}, which the driver of {device.info.name} "
-            f"({device.sycl_device.driver_version}) does not have",
+            f"({device.facts.driver_version}) does not have",
             remedy=f"install a newer driver, or set TRI_INTEL_WITHOUT={names} to compile without",
         )
 

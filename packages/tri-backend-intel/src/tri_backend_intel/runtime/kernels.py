@@ -19,7 +19,6 @@ __all__ = [
     "build_kernel",
     "kernel_of",
     "make_launch",
-    "modes_of",
 ]
 
 
@@ -33,25 +32,21 @@ class SyclKernel:
     program: Program
 
     @property
+    def threads(self) -> int:
+        """Threads of a work group at most."""
+        return int(self.kernel.work_group_size)
+
+    @property
     def resources(self) -> dict[str, int]:
         """``threads`` per work group at most, ``stack``: bytes of private memory per work item (spills among them).
 
         On GPUs, where the driver says it, ``spills``: bytes of a hardware thread, and its ``registers``.
         """
-        found = {"threads": self.kernel.work_group_size, "stack": self.kernel.private_mem_size}
+        found = {"threads": self.threads, "stack": self.kernel.private_mem_size}
         if self.program.spills is not None and not self.queue.device.is_cpu:
             found["spills"] = self.program.spills
             found |= registers_of(self.program.options)
         return found
-
-
-def modes_of(image: KernelImage) -> tuple[str, ...]:
-    """The driver's options that ``image`` may be built with: one, or those of register modes to choose among."""
-    attrs = image.metadata.attrs
-    modes = attrs.get("register_modes")
-    if isinstance(modes, list | tuple) and modes:
-        return tuple(map(str, modes))
-    return (str(attrs.get("build_options", "")),)
 
 
 def build_kernel(

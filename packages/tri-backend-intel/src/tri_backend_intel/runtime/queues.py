@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tri_backend_intel.runtime.devices import FoundDevice
+from tri_backend_intel.runtime.found import FoundDevice
 from tri_backend_intel.runtime.sycl import Sycl, driver_error
 from tri_core import forks
 from tri_core.api import DeviceError
@@ -24,7 +24,7 @@ class DeviceQueue:
     def __init__(self, sycl: Sycl, device: FoundDevice) -> None:
         self.device = device
         self._sycl = sycl
-        self.queue: Any = sycl.dpctl.SyclQueue(device.sycl_device, property="in_order")
+        self.queue: Any = sycl.dpctl.SyclQueue(device.native, property="in_order")
         self.handle: int = self.queue.addressof_ref()
         self._others: dict[int, int] = {}
         #: copies in the table live: what is taken out of it is deleted by who took it
@@ -69,6 +69,12 @@ class DeviceQueue:
         if self._others or self.visits:
             self.wait()
 
+    def fill(self, address: int, value: int, nbytes: int) -> None:
+        """Put a fill with the byte ``value`` on the queue."""
+        event = self._sycl.memset(self.handle, address, value, nbytes)
+        if event:
+            self._sycl.delete_event(event)
+
     def _finish(self, copy: int) -> None:
         self._sycl.wait_queue(copy)
         self._sycl.delete_queue(copy)
@@ -82,7 +88,7 @@ class DeviceQueue:
         self.wait()
         plain = self.queue, self.handle
         profiled = self._sycl.dpctl.SyclQueue(
-            self.queue.sycl_context, self.device.sycl_device, property=["in_order", "enable_profiling"]
+            self.queue.sycl_context, self.device.native, property=["in_order", "enable_profiling"]
         )
         try:
             self.queue, self.handle = profiled, profiled.addressof_ref()

@@ -1,8 +1,9 @@
-"""The runtime of Intel devices."""
+"""The runtime of Intel devices, over whichever driver."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from tri_backend_intel.architectures import ARCHITECTURES, DEVICE_KIND
 from tri_backend_intel.knobs import KNOBS
@@ -12,32 +13,26 @@ from tri_backend_intel.runtime.abilities import (
     check_extensions,
     with_clock,
 )
-from tri_backend_intel.runtime.devices import FoundDevice, devices
-from tri_backend_intel.runtime.kernels import (
-    SyclKernel,
-    build_kernel,
-    kernel_of,
-    make_launch,
-    modes_of,
-)
-from tri_backend_intel.runtime.memory import UsmMemory
-from tri_backend_intel.runtime.native import Programs, images_of, interop_of
-from tri_backend_intel.runtime.queues import DeviceQueue
-from tri_backend_intel.runtime.sycl import Sycl, sycl
+from tri_backend_intel.runtime.devices import devices
+from tri_backend_intel.runtime.drivers import driver_named, reasons
+from tri_backend_intel.runtime.found import FoundDevice
+from tri_backend_intel.runtime.interfaces import Driver, Kernel, Queue
+from tri_backend_intel.runtime.modes import modes_of
+from tri_backend_intel.runtime.native import Programs
 from tri_backend_intel.runtime.trial import Trials
 from tri_backend_intel.spirv import read_module
 from tri_core import knobs
 from tri_core.api import (
-    DeviceError,
     DeviceInfo,
     HostMemory,
     InternalError,
     KernelImage,
     Launch,
+    LaunchPlan,
     LoadedKernel,
 )
 from tri_core.forks import cached_property
-from tri_runtime import RuntimeBase, argument_table, check_parameters, check_resources
+from tri_runtime import DeviceMemory, RuntimeBase, argument_table, check_parameters, check_resources
 
 __all__ = ["IntelRuntime"]
 
@@ -52,11 +47,25 @@ _NO_DEVICE = (
 _HOST_ARRAYS = "pass arrays of dpnp, memory of dpctl.memory, or PyTorch's tensors on xpu"
 
 
-class IntelRuntime(RuntimeBase):
-    """SYCL devices through dpctl.
+@dataclass(frozen=True)
+class _Loaded:
+    """A driver's ``kernel`` on ``device``."""
 
-    Host arrays are used in place on a CPU device (the OpenCL driver reads any address) and refused by a
-    GPU.  A launch on a CPU device returns when the kernel is done, one on a GPU when it is enqueued.
+    kernel: Kernel
+    device: FoundDevice
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """What the driver says of it."""
+        return self.kernel.resources
+
+
+class IntelRuntime(RuntimeBase):
+    """Intel's devices, through the drivers that :mod:`tri_backend_intel.runtime.drivers` chooses.
+
+    Host arrays are used in place on a CPU device (the OpenCL driver reads any address), copied to a GPU of Level Zero, and refused
+    by one of SYCL, whose libraries have arrays there.  A launch on a CPU device returns when the kernel is done, one on a GPU when
+    it is enqueued.
     """
 
     device_kind = DEVICE_KIND
@@ -64,25 +73,23 @@ class IntelRuntime(RuntimeBase):
 
     def __init__(self) -> None:
         super().__init__()
-        self._queues: dict[int, DeviceQueue] = {}
+        self._queues: dict[int, Queue] = {}
         self._programs: dict[int, Programs | None] = {}
         self._scratch: dict[int, int] = {}
         self._trials = Trials()
         knobs.register(KNOBS)  # again, for who makes a runtime without the plugin manager
-        self.host_memory = "direct" if self._first_is_cpu() else "refused"
+        self.host_memory = self._found[0].host_memory if self._found else "refused"
         self.host_array_remedy = _HOST_ARRAYS if self._found else _NO_DEVICE
-
-    @cached_property
-    def _sycl(self) -> Sycl:
-        self.check_process()
-        return sycl()
+        if not self._found and reasons():
+            self.no_device_remedy = f"{_NO_DEVICE} ({'; '.join(why.message for why in reasons())})"
 
     @cached_property
     def _found(self) -> tuple[FoundDevice, ...]:
         return devices()
 
-    def _first_is_cpu(self) -> bool:
-        return bool(self._found) and self._found[0].is_cpu
+    def _driver(self, device: DeviceInfo) -> Driver:
+        self.check_process()
+        return driver_named(self._found[device.index].driver)
 
     def devices(self) -> Sequence[DeviceInfo]:
         """The devices present: GPUs first, then the OpenCL CPU device."""
@@ -91,7 +98,7 @@ class IntelRuntime(RuntimeBase):
     def set_device(self, index: int) -> None:
         """Make device ``index`` current; ``host_memory`` follows its kind."""
         super().set_device(index)
-        self.host_memory = "direct" if self._found[index].is_cpu else "refused"
+        self.host_memory = self._found[index].host_memory
 
     def device_for(self, arch: str) -> DeviceInfo:
         """The current device if it is of ``arch`` or none is, else the first of ``arch``."""
@@ -106,32 +113,29 @@ class IntelRuntime(RuntimeBase):
         device = self.device_for(arch)
         if device == self.current_device():
             return self.host_memory
-        return "direct" if self._found[device.index].is_cpu else "refused"
+        return self._found[device.index].host_memory
 
-    def queue(self, device: DeviceInfo) -> DeviceQueue:
+    def queue(self, device: DeviceInfo) -> Queue:
         """The queue of ``device``, made at its first use."""
-        self.check_process()
+        driver = self._driver(device)
         if device.index not in self._queues:
-            try:
-                self._queues[device.index] = DeviceQueue(self._sycl, self._found[device.index])
-            except self._sycl.dpctl.SyclQueueCreationError as error:
-                raise DeviceError(f"{device.name} gives no queue: {error}") from error
+            self._queues[device.index] = driver.open(self._found[device.index])
         return self._queues[device.index]
 
     def current_stream(self, device: DeviceInfo) -> int:
-        """The address of the device's ``sycl::queue``."""
+        """The handle of the device's queue: a ``sycl::queue``, a command list of Level Zero, a queue of OpenCL."""
         return self.queue(device).handle
 
-    def load(self, image: KernelImage, device: DeviceInfo) -> SyclKernel:
+    def load(self, image: KernelImage, device: DeviceInfo) -> LoadedKernel:
         """Build ``image`` for ``device``; refuses what the device cannot run before the driver sees it.
 
         OutOfResources, too, when the driver made a kernel of it that runs in smaller work groups only.
         """
         kernel = self._built(image, device)
-        check_resources(image.metadata, {"threads": kernel.kernel.work_group_size})
-        return kernel
+        check_resources(image.metadata, {"threads": kernel.threads})
+        return _Loaded(kernel, self._found[device.index])
 
-    def _built(self, image: KernelImage, device: DeviceInfo) -> SyclKernel:
+    def _built(self, image: KernelImage, device: DeviceInfo) -> Kernel:
         module = read_module(image.data)
         found = self._found[device.index]
         check_architecture(image, found)
@@ -141,35 +145,39 @@ class IntelRuntime(RuntimeBase):
         row = ARCHITECTURES[found.info.arch]
         check_resources(image.metadata, {"shared": row.shared, "threads": row.threads})
         self._trials.refuse_wrong(image, found)
-        queue, programs = self.queue(device), self.programs(device)
+        driver, queue, programs = self._driver(device), self.queue(device), self.programs(device)
         api = programs.interop.api if programs is not None else None
         check_extensions(module, found, api)
         image = with_clock(image, found, api)
         modes, name = modes_of(image), image.metadata.entry
         kept = programs.kept(image.data, name, modes) if programs is not None else None
         if kept is not None:
-            return kernel_of(kept, name, queue)
+            return driver.kernel(kept, image, queue)
         self._trials.before_build(image, found, modes[0])
-        return build_kernel(self._sycl, image, queue, modes, programs)
+        return driver.build(image, queue, modes, programs)
 
     def programs(self, device: DeviceInfo) -> Programs | None:
-        """The driver's programs on ``device``; None where the driver cannot be reached below SYCL."""
+        """The driver's programs on ``device``; None where it cannot be reached for that."""
         if device.index not in self._programs:
-            sycl_queue = self.queue(device).queue
-            below = interop_of(self._sycl, sycl_queue)
-            images = images_of(sycl_queue.sycl_device, below.api) if below is not None else None
-            self._programs[device.index] = Programs(below, images) if below and images else None
+            found = self._found[device.index]
+            self._programs[device.index] = self._driver(device).programs(found, self.queue(device))
         return self._programs[device.index]
 
     def launcher(self, kernel: LoadedKernel, image: KernelImage) -> Launch:
         """A launcher of ``kernel``, on the device that it was loaded for."""
-        if not isinstance(kernel, SyclKernel):
+        if not isinstance(kernel, _Loaded):
             raise InternalError(f"{type(kernel).__name__} was loaded by another runtime")
-        return make_launch(self._sycl, kernel, image)
+        return driver_named(kernel.device.driver).launcher(kernel.kernel, image)
 
-    def memory(self, device: DeviceInfo) -> UsmMemory:
+    def launch_plan(self, kernel: LoadedKernel, image: KernelImage) -> LaunchPlan | None:
+        """How compiled code launches ``kernel``; None where its driver leaves it to :meth:`launcher`."""
+        if not isinstance(kernel, _Loaded):
+            raise InternalError(f"{type(kernel).__name__} was loaded by another runtime")
+        return driver_named(kernel.device.driver).launch_plan(kernel.kernel, image)
+
+    def memory(self, device: DeviceInfo) -> DeviceMemory:
         """USM device memory of ``device``."""
-        return UsmMemory(self._sycl, self.queue(device))
+        return self._driver(device).memory(self.queue(device))
 
     def synchronize(self) -> None:
         """Wait for all work of the current device."""
@@ -186,7 +194,5 @@ class IntelRuntime(RuntimeBase):
         if device.index not in self._scratch:
             self._scratch[device.index] = self.memory(device).alloc(nbytes)
         queue.settle()
-        event = self._sycl.memset(queue.handle, self._scratch[device.index], 0, nbytes)
-        if event:
-            self._sycl.delete_event(event)
+        queue.fill(self._scratch[device.index], 0, nbytes)
         queue.settle()

@@ -7,8 +7,6 @@ one call per launch, and pointers of any origin (dpctl's own ``submit`` takes US
 from __future__ import annotations
 
 import ctypes
-import importlib.metadata
-import os
 import re
 import sys
 from functools import lru_cache
@@ -16,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tri_backend_intel.runtime.opencl.installed import announce_opencl_cpu
 from tri_core.api import DeviceError
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "Sycl",
     "check_one_runtime",
     "driver_error",
-    "opencl_cpu_library",
     "sycl",
     "sycl_libraries",
 ]
@@ -76,7 +74,6 @@ KERNEL_ARGUMENT = {
 _LIBRARY = "DPCTLSyclInterface.dll" if sys.platform == "win32" else "libDPCTLSyclInterface.so"
 #: of the library itself, not its parts (libsycl-*.so)
 _RUNTIME = re.compile(r"libsycl\.so[.\d]*")
-_OPENCL_CPU = "intelocl64.dll" if sys.platform == "win32" else "libintelocl.so"
 
 
 class Sycl:
@@ -137,30 +134,6 @@ def driver_error(what: str) -> DeviceError:
     )
 
 
-def opencl_cpu_library() -> Path | None:
-    """The OpenCL driver for CPUs that the distribution ``intel-opencl-rt`` installed, if it did."""
-    try:
-        files = importlib.metadata.files("intel-opencl-rt") or []
-    except importlib.metadata.PackageNotFoundError:
-        return None
-    for file in files:
-        if file.name == _OPENCL_CPU:
-            path = Path(str(file.locate())).resolve()
-            return path if path.exists() else None
-    return None
-
-
-def _announce_opencl_cpu() -> None:
-    """Tell the OpenCL loader of the pip-installed CPU driver; a user's own setting stays.
-
-    The loader reads the variable when it first lists platforms, which importing dpctl does not do.
-    """
-    if "OCL_ICD_FILENAMES" not in os.environ:
-        library = opencl_cpu_library()
-        if library is not None:
-            os.environ["OCL_ICD_FILENAMES"] = str(library)
-
-
 def sycl_libraries(maps: str) -> tuple[str, ...]:
     """The SYCL runtimes in ``maps``, the text of ``/proc/PID/maps``: paths of what is loaded, symbolic links followed."""
     paths = (line.split(maxsplit=5)[5:] for line in maps.splitlines())
@@ -185,7 +158,7 @@ def check_one_runtime() -> None:
 @lru_cache(maxsize=1)
 def sycl() -> Sycl:
     """The SYCL runtime of this process; DeviceError when dpctl cannot be loaded."""
-    _announce_opencl_cpu()
+    announce_opencl_cpu()
     try:
         import dpctl
         import dpctl.program
@@ -194,6 +167,6 @@ def sycl() -> Sycl:
     except (ImportError, OSError) as error:
         raise DeviceError(
             f"the SYCL runtime cannot be loaded: {error}",
-            remedy="pip install --force-reinstall dpctl",
+            remedy="pip install 'tri-backend-intel[sycl]'",
         ) from error
     return Sycl(dpctl, library)

@@ -17,8 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, cast
 
-from tri_backend_intel.runtime.devices import FoundDevice
 from tri_backend_intel.runtime.faults import wrong_on_cpu
+from tri_backend_intel.runtime.found import FoundDevice
 from tri_backend_intel.runtime.frames import read_frame, write_frames
 from tri_backend_intel.spirv import read_module
 from tri_core import forks, knobs
@@ -34,10 +34,11 @@ _WORKER = "tri_backend_intel.runtime.trial_worker"
 
 @dataclass
 class TrialBuilder:
-    """Trial builds for the device that SYCL's ``filter_string`` names, in one process kept between them."""
+    """Trial builds for the device that ``selector`` names to ``driver``, in one process kept between them."""
 
-    filter_string: str
+    selector: str
     timeout: float = 120.0
+    driver: str = "sycl"
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
     _log: IO[bytes] | None = field(default=None, init=False)
     #: whether the last build was stopped for taking too long
@@ -49,7 +50,9 @@ class TrialBuilder:
 
     def check(self, name: str, data: bytes, options: str) -> None:
         """Build kernel ``name`` of SPIR-V module ``data``; ToolchainError, with the driver's log, on failure."""
-        request = json.dumps({"device": self.filter_string, "name": name, "options": options}).encode()
+        request = json.dumps(
+            {"driver": self.driver, "device": self.selector, "name": name, "options": options}
+        ).encode()
         with self._lock:
             fresh = self._process is None
             answer = self._ask(request, data)
@@ -135,7 +138,7 @@ class Trials:
     """Which images have been tried; what passed once is remembered in tri's store, also by later processes."""
 
     def __init__(self) -> None:
-        self._builders: dict[str, TrialBuilder] = {}
+        self._builders: dict[tuple[str, str], TrialBuilder] = {}
 
     def refuse_wrong(self, image: KernelImage, device: FoundDevice) -> None:
         """ToolchainError when ``device`` is known to compute something in ``image`` wrong, unless trials are off."""
@@ -153,19 +156,19 @@ class Trials:
             return
         if when == "auto" and not assembly:
             options = _QUICK
-        driver = device.sycl_device
-        identity = f"{driver.name}|{driver.driver_version}|{options}|{image.metadata.name}|"
+        identity = f"{device.info.name}|{device.facts.driver_version}|{options}|{image.metadata.name}|"
         key = "intel-trial-" + hashlib.sha256(identity.encode() + image.data).hexdigest()
         store = default_store()
         if store.get(key) is None:
-            self._builder(driver.filter_string).check(image.metadata.entry, image.data, options)
+            self._builder(device).check(image.metadata.entry, image.data, options)
             store.put(key, b"built")
 
-    def _builder(self, filter_string: str) -> TrialBuilder:
-        if filter_string not in self._builders:
+    def _builder(self, device: FoundDevice) -> TrialBuilder:
+        key = device.driver, device.facts.selector
+        if key not in self._builders:
             timeout = knobs.get("CODEGEN_TIMEOUT")
-            self._builders[filter_string] = TrialBuilder(filter_string, timeout)
-        return self._builders[filter_string]
+            self._builders[key] = TrialBuilder(device.facts.selector, timeout, device.driver)
+        return self._builders[key]
 
 
 def _too_slow(name: str, seconds: float) -> ToolchainError:

@@ -10,19 +10,17 @@ import json
 import os
 import sys
 
+from tri_backend_intel.runtime.drivers import driver_named
 from tri_backend_intel.runtime.frames import read_frame, write_frames
-from tri_backend_intel.runtime.sycl import sycl
+from tri_backend_intel.runtime.native import NativeRefused
 
 
-def _build(request: dict[str, str], data: bytes, queues: dict[str, object]) -> bytes:
-    loaded, device = sycl(), request["device"]
-    if device not in queues:
-        queues[device] = loaded.dpctl.SyclQueue(device)
+def _build(request: dict[str, str], data: bytes) -> bytes:
     try:
-        program = loaded.dpctl.program.create_program_from_spirv(queues[device], data, request["options"])
-        if not program.has_sycl_kernel(request["name"]):
-            return b"there is no such kernel in the module"
-    except (loaded.dpctl.program.SyclProgramCompilationError, ValueError) as error:
+        driver_named(request["driver"]).check_build(
+            request["device"], data, request["name"], request["options"]
+        )
+    except NativeRefused as error:
         return str(error).encode() or b"no reason given"
     return b"built"
 
@@ -31,12 +29,11 @@ def _serve() -> None:
     """Answer requests until standard input ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # the driver's prints must not mix with answers
-    queues: dict[str, object] = {}
     while (request := read_frame(sys.stdin.buffer)) is not None:
         data = read_frame(sys.stdin.buffer)
         if data is None:
             return
-        write_frames(answers, _build(json.loads(request), data, queues))
+        write_frames(answers, _build(json.loads(request), data))
 
 
 if __name__ == "__main__":

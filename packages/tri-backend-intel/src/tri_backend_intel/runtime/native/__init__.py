@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tri_backend_intel.runtime.native.api import NativeApi, NativeRefused
+from tri_backend_intel.runtime.native.api import Below, NativeApi, NativeRefused
 from tri_backend_intel.runtime.native.images import NativeImages
 from tri_backend_intel.runtime.native.interop import Interop, interop_of
 from tri_backend_intel.runtime.native.programs import Program, Programs, images_of
 
 __all__ = [
+    "Below",
     "Interop",
     "NativeApi",
     "NativeImages",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
-__all__ = ["NativeApi", "NativeRefused"]
+__all__ = ["Below", "NativeApi", "NativeRefused"]
 
 
 class NativeRefused(Exception):
@@ -45,4 +45,18 @@ class NativeApi(Protocol):
 
     def release(self, program: int) -> None:
         """Give ``program`` back."""
+        ...
+
+
+class Below(Protocol):
+    """What makes programs on one device, and what kernels are made of from those."""
+
+    api: NativeApi
+
+    def adopt(self, program: int) -> Any:
+        """An object that owns the built ``program`` of :attr:`api` from now on."""
+        ...
+
+    def has_kernel(self, program: Any, name: str) -> bool:
+        """Whether such an object has kernel ``name``."""
         ...

@@ -67,6 +67,10 @@ class Interop:
         finally:
             self._sycl.delete_bundle(bundle)
 
+    def has_kernel(self, program: Any, name: str) -> bool:
+        """Whether dpctl's ``program`` has kernel ``name``."""
+        return bool(program.has_sycl_kernel(name))
+
 
 def interop_of(sycl: Sycl, queue: Any) -> Interop | None:
     """What is below dpctl's ``queue``; None where that cannot be reached, which is logged."""

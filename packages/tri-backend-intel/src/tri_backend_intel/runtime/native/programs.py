@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tri_backend_intel.runtime.native.api import NativeApi, NativeRefused
+from tri_backend_intel.runtime.found import FoundDevice
+from tri_backend_intel.runtime.native.api import Below, NativeApi, NativeRefused
 from tri_backend_intel.runtime.native.images import NativeImages, compilers_environment, processor
-from tri_backend_intel.runtime.native.interop import Interop
 
 __all__ = ["Program", "Programs", "images_of"]
 
@@ -18,19 +18,19 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Program:
-    """dpctl's ``SyclProgram``, the driver's options that it was built with, and bytes spilled per thread, where known."""
+    """What a driver's kernels come from, the driver's options that it was built with, and bytes spilled per thread, where known."""
 
     program: Any
     options: str
     spills: int | None = None
 
 
-def images_of(sycl_device: Any, api: NativeApi) -> NativeImages:
-    """The images of dpctl's ``sycl_device``."""
-    platform = sycl_device.sycl_platform
-    words = [api.name, sycl_device.vendor, sycl_device.name, sycl_device.driver_version]
-    words += [platform.name, platform.version, compilers_environment()]
-    if sycl_device.is_cpu:
+def images_of(device: FoundDevice, api: NativeApi) -> NativeImages:
+    """The images of ``device``."""
+    facts = device.facts
+    words = [api.name, facts.vendor, device.info.name, facts.driver_version]
+    words += [*facts.platform, compilers_environment()]
+    if device.is_cpu:
         words.append(processor())
     return NativeImages("\n".join(words))
 
@@ -39,7 +39,7 @@ def images_of(sycl_device: Any, api: NativeApi) -> NativeImages:
 class Programs:
     """Programs on one device, through ``interop``."""
 
-    interop: Interop
+    interop: Below
     images: NativeImages
     #: what was built and what was loaded, for tests and logs
     counts: dict[str, int] = field(default_factory=lambda: {"built": 0, "loaded": 0, "refused": 0})
@@ -61,7 +61,7 @@ class Programs:
             self.images.discard(module, modes[0])
             return None
         made = self.interop.adopt(program)
-        if not made.has_sycl_kernel(kernel):
+        if not self.interop.has_kernel(made, kernel):
             self.images.discard(module, modes[0])
             return None
         self.counts["loaded"] += 1

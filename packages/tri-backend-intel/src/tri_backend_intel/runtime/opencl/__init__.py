@@ -1,0 +1,1 @@
+"""OpenCL directly, for the device that a CPU is."""
