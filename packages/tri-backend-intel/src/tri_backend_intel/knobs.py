@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 
 from tri_backend_intel.spirv.extensions import KNOWN
-from tri_core import knobs
 from tri_core.api import Knob, KnobGroup
 
-__all__ = ["DRIVERS", "KNOBS", "parse_drivers", "parse_names", "parse_trial"]
+__all__ = ["DRIVERS", "GPUS", "KNOBS", "parse_drivers", "parse_gpus", "parse_names", "parse_trial"]
 
 #: the ways to Intel's devices
 DRIVERS = ("sycl", "level_zero", "opencl")
+#: architectures of GPUs
+GPUS = ("pvc", "bmg", "lnl", "ptl", "dg2", "arl-h", "mtl", "xe-lp")
 
 
 def parse_trial(text: str) -> str:
@@ -41,6 +42,14 @@ def parse_names(text: str) -> tuple[str, ...]:
     return names
 
 
+def parse_gpus(text: str) -> tuple[str, ...]:
+    """Architectures of GPUs with commas between, none for an empty text; ValueError for what is none."""
+    names = tuple(filter(None, map(str.strip, text.split(","))))
+    if wrong := [name for name in names if name not in GPUS]:
+        raise ValueError(f"{wrong[0]} is none of {', '.join(GPUS)}")
+    return names
+
+
 KNOBS = KnobGroup(
     prefix="INTEL",
     knobs=(
@@ -59,9 +68,10 @@ KNOBS = KnobGroup(
         ),
         Knob(
             name="INTEL_STANDIN",
-            default=False,
-            parse=knobs.parse_bool,
-            help="compiled SPIR-V carries what the stand-in driver runs",
+            default=(),
+            parse=parse_gpus,
+            help="architectures of the stand-in driver's devices, with commas between: kernels are compiled to run on them, "
+            "and Level Zero is used through it",
             affects_codegen=True,
         ),
         Knob(

@@ -57,7 +57,7 @@ class Carried:
         except (ValueError, TypeError, zlib.error) as error:
             raise ToolchainError(
                 f"what the module carries for the stand-in driver is damaged: {error}",
-                remedy="compile the kernel again, with TRI_INTEL_STANDIN=1",
+                remedy="compile the kernel again, with TRI_INTEL_STANDIN=pvc",
                 tool="stand-in",
                 returncode=None,
                 log="",

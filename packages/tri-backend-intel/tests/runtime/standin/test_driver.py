@@ -21,6 +21,7 @@ from tri_backend_intel.runtime.level_zero.api.structs import (
     DeviceProperties,
     FenceDesc,
     GroupCount,
+    KernelDesc,
     KernelProperties,
     KernelTimestampResult,
 )
@@ -175,7 +176,7 @@ def test_modules_are_refused_with_a_log(driver: StandIn) -> None:
     with session(call) as s:
         for image, options, said in (
             (good[:-40], "", "not a whole SPIR-V module"),
-            (compiled("add", carry=False).asm["spv"], "", "TRI_INTEL_STANDIN=1"),
+            (compiled("add", carry=False).asm["spv"], "", "TRI_INTEL_STANDIN=pvc"),
             (compiled("add", "bmg").asm["spv"], "", "compiled for bmg"),
             (good, "-wrong", "unknown option -wrong"),
         ):
@@ -206,7 +207,7 @@ def test_native_images_are_of_one_driver_and_device(driver: StandIn) -> None:
         with pytest.raises(Failed) as failed:
             s.build(image[:-3], form=NATIVE)
         assert failed.value.code == Result.ERROR_INVALID_NATIVE_BINARY
-    newer = StandIn(Configuration(version=2))
+    newer = StandIn(Configuration(version=(1, 6, 35001)))
     with session(direct(newer)) as s, pytest.raises(Failed) as failed:
         s.build(image, form=NATIVE)
     assert failed.value.code == Result.ERROR_INVALID_NATIVE_BINARY
@@ -359,3 +360,44 @@ def test_after_its_end_nothing_is_supported(driver: StandIn) -> None:
     call = direct(driver)
     driver.close()
     assert call.code("zeInit", 1) == Result.ERROR_UNSUPPORTED_FEATURE
+
+
+def test_idle_launches_run_nothing(driver: StandIn) -> None:
+    x, y = _arrays()
+    with session(direct(driver)) as s:
+        with driver.idle():
+            out = _added(s, x, y)
+            assert driver.skipped == 1
+            assert s.read(out, x).view(np.uint8).tolist() == [0xA5] * x.nbytes
+        np.testing.assert_array_equal(s.read(_added(s, x, y), x), x + y)
+
+
+def test_a_handle_that_is_gone_is_no_other_object(driver: StandIn) -> None:
+    """Also for the library's own code, which looks at what is behind a handle."""
+    call = direct(driver)
+    value = ctypes.c_int32(1)
+    with session(call) as s:
+        module = s.build(compiled("add").asm["spv"])
+        gone = call.handle("zeKernelCreate", module, ctypes.byref(KernelDesc.new(pKernelName=b"add")))
+        call("zeKernelDestroy", gone)
+        others = [s.kernel(module, "add") for _ in range(50)]
+        assert gone not in others
+        assert (
+            call.code("zeKernelSetArgumentValue", gone, 3, 4, ctypes.byref(value))
+            == Result.ERROR_INVALID_ARGUMENT
+        )
+
+
+def test_a_null_pointer_is_an_argument(driver: StandIn, caplog: pytest.LogCaptureFixture) -> None:
+    """It is set, and a kernel that loads through it loses the device."""
+    call = direct(driver)
+    with _lost(), session(call) as s:
+        kernel = s.kernel(s.build(compiled("add").asm["spv"]), "add")
+        for i in range(3):
+            call("zeKernelSetArgumentValue", kernel, i, 8, None)
+        call("zeKernelSetArgumentValue", kernel, 3, 4, ctypes.byref(ctypes.c_int32(N)))
+        call("zeKernelSetGroupSize", kernel, compiled("add").metadata.threads, 1, 1)
+        groups = ctypes.byref(GroupCount(1, 1, 1))
+        call("zeCommandListAppendLaunchKernel", s.queue, kernel, groups, None, 0, None)
+        s.wait()
+    assert "0x0 is outside of any buffer" in caplog.text

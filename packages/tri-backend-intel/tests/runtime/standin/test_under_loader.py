@@ -171,3 +171,33 @@ print(Result(call.code("zeDriverGetApiVersion", handle, ctypes.byref(ctypes.c_ui
         tmp_path,
     )
     assert _said(done).splitlines()[0] == "ERROR_UNSUPPORTED_FEATURE"
+
+
+def test_a_launch_of_tri_by_the_knob_alone(tmp_path: Path) -> None:
+    """Runtime, loader with its layers, stand-in, simulator: nothing of it is named but by the environment."""
+    script = tmp_path / "kernel.py"
+    script.write_text(
+        """
+import numpy as np
+from standin_support import add
+import tri
+from tri_conformance.subject import Subject
+subject = Subject("intel:pvc")
+x, out = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
+subject.launch(add, (16,), [x, x, out, 1000], {"B": 64})
+print([d.arch for d in subject.runtime.devices()], (out == 2 * x).all())
+"""
+    )
+    helpers = Path(__file__).parents[2] / "helpers"
+    given = {
+        **os.environ,
+        **LAYERS,
+        "PYTHONPATH": os.pathsep.join([str(helpers), *filter(None, sys.path)]),
+        "TRI_INTEL_STANDIN": "pvc,pvc",
+        "TRI_INTEL_DRIVER": "level_zero",
+    }
+    done = subprocess.run(
+        [PYTHON, str(script)], env=given, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert _said(done).splitlines()[0] == "['pvc', 'pvc'] True"
+    assert _leaks(done.stdout + done.stderr) == []

@@ -102,6 +102,10 @@ def _bound(library: Any, name: str) -> Any:
 
 def open_library() -> tuple[ctypes.CDLL, str]:
     """The loader's library and its path: that of the knob ``INTEL_LEVEL_ZERO``, else the system's; DeviceError where there is none."""
+    if knobs.get("INTEL_STANDIN"):
+        from tri_backend_intel.runtime.standin import announced  # which no other process needs
+
+        announced()
     asked = knobs.get("INTEL_LEVEL_ZERO")
     path = asked or LIBRARY
     try:

@@ -65,4 +65,10 @@ class Configuration:
 
     devices: tuple[DeviceConfiguration, ...] = (DeviceConfiguration(),)
     peers: bool = True
-    version: int = 1
+    version: tuple[int, int, int] = (1, 6, 35000)
+
+    @property
+    def version_number(self) -> int:
+        """The version in one number, as Intel's driver gives it."""
+        major, minor, build = self.version
+        return major << 24 | minor << 16 | build

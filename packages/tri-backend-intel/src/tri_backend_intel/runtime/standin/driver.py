@@ -8,7 +8,8 @@ import functools
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ class StandIn:
     """A driver of Level Zero whose devices are simulated; it serves until the interpreter ends, or :meth:`close`.
 
     Make it, :meth:`announce` it, and then let the loader begin (``zeInit``), which lists drivers once in a process.
-    Kernels must be compiled with ``TRI_INTEL_STANDIN=1``.  DeviceError on systems without ELF libraries.
+    Kernels must be compiled with ``TRI_INTEL_STANDIN`` set.  DeviceError on systems without ELF libraries.
     """
 
     def __init__(self, configuration: Configuration | None = None) -> None:
@@ -81,6 +82,20 @@ class StandIn:
             self.state.answers.pop(function, None)
         else:
             self.state.answers[function] = code
+
+    @contextmanager
+    def idle(self) -> Iterator[None]:
+        """Launches run nothing and take no time of the driver's, for measuring who calls it; events are not signalled."""
+        self.library.idle.value = 1
+        try:
+            yield
+        finally:
+            self.library.idle.value = 0
+
+    @property
+    def skipped(self) -> int:
+        """Launches so far that ran nothing, within :meth:`idle`."""
+        return max(self.library.idle.value - 1, 0)
 
     def left(self) -> list[str]:
         """What callers made and did not destroy: kinds of objects, ``allocation`` for memory."""

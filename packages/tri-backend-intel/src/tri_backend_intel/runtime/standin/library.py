@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tri_backend_intel.runtime.level_zero.api.enums import Result
 from tri_backend_intel.runtime.level_zero.api.functions import FUNCTIONS
+from tri_backend_intel.runtime.standin.native import IDLE, NATIVE
 from tri_backend_intel.runtime.standin.tables import EMPTY, TABLES, Field, table_function
 from tri_runtime.loader.loaded import compile_ir
 from tri_runtime.loader.shared import shared_library
@@ -36,7 +37,9 @@ def _type(kind: type) -> str:
 
 
 def _jump(slot: int, name: str) -> str:
-    """The function ``name``: what its slot holds, called with the same arguments."""
+    """The function ``name``: what its slot holds, called with the same arguments, or code of its own."""
+    if name in NATIVE:
+        return NATIVE[name].replace("@SLOTS", f"@{_SLOTS}").replace("SLOT", str(slot))
     types = [_type(kind) for kind in FUNCTIONS[name]]
     formal = ", ".join(f"{kind} %a{i}" for i, kind in enumerate(types))
     return (
@@ -88,6 +91,7 @@ def _filler(table: str, fields: tuple[Field, ...]) -> str:
 def library_text() -> str:
     """The library as LLVM IR."""
     parts = [f"@{_SLOTS} = dso_local global [{len(SERVED)} x ptr] zeroinitializer\n"]
+    parts += [f"@{IDLE} = dso_local global i64 0\n"]
     parts += [f"define internal i32 @unsupported() {{ ret i32 {Result.ERROR_UNSUPPORTED_FEATURE:d} }}\n"]
     parts += [_jump(slot, name) for slot, name in enumerate(SERVED)]
     parts += [_filler(table, fields) for table, fields in TABLES.items()]
@@ -97,7 +101,9 @@ def library_text() -> str:
 
 def _written() -> Path:
     """The library as a file in a folder of this process's own, which goes when the process ends."""
-    data = shared_library(compile_ir(library_text()), [_SLOTS, *map(table_function, TABLES), *EMPTY], _NAME)
+    data = shared_library(
+        compile_ir(library_text()), [_SLOTS, IDLE, *map(table_function, TABLES), *EMPTY], _NAME
+    )
     folder = Path(tempfile.mkdtemp(prefix="tri-standin-"))
     atexit.register(_remove, folder, os.getpid())
     path = folder / _NAME
@@ -119,6 +125,8 @@ class Library:
     def __init__(self) -> None:
         self.path = _written()
         self.loaded = ctypes.CDLL(str(self.path))
+        #: 0 while launches run; else 1, and one more for each launch that did not
+        self.idle = ctypes.c_uint64.in_dll(self.loaded, IDLE)
         self._slots = (ctypes.c_void_p * len(SERVED)).in_dll(self.loaded, _SLOTS)
 
     def serve(self, addresses: Mapping[str, int]) -> None:

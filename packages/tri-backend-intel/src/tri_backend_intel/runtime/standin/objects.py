@@ -29,12 +29,22 @@ class Object:
         self._memory = ctypes.create_string_buffer(_BYTES)
         self.handle = ctypes.addressof(self._memory)
 
+    def write(self, record: bytes) -> None:
+        """Let the library's own code find ``record`` at the handle."""
+        ctypes.memmove(self._memory, record, len(record))
+
+    def retire(self) -> object:
+        """Nothing is found at the handle any more; what must stay there, so that no other object gets it."""
+        ctypes.memset(self._memory, 0, _BYTES)
+        return self._memory
+
 
 class Handles:
     """The objects that are there."""
 
     def __init__(self) -> None:
         self._objects: dict[int, Object] = {}
+        self._gone: list[object] = []
 
     def add(self, made: _T) -> _T:
         """``made``, known by its handle from now on."""
@@ -58,6 +68,7 @@ class Handles:
     def drop(self, gone: Object) -> None:
         """``gone`` is known no more."""
         del self._objects[gone.handle]
+        self._gone.append(gone.retire())
 
     def alive(self) -> list[Object]:
         """What callers have made and not destroyed, with what is always there."""

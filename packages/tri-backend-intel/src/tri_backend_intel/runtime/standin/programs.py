@@ -19,6 +19,7 @@ from tri_backend_intel.runtime.level_zero.api.enums import (
 )
 from tri_backend_intel.runtime.standin.devices import Context, Device, Fault
 from tri_backend_intel.runtime.standin.memory import Block
+from tri_backend_intel.runtime.standin.native import ArgumentBlock
 from tri_backend_intel.runtime.standin.objects import Object, Refused
 from tri_backend_intel.simulation import externals
 from tri_backend_intel.spirv.carried import Carried, carried_by
@@ -98,7 +99,7 @@ def build(context: Context, device: Device, form: int, data: bytes, options: str
     _check(facts, device, options)
     if carried is None:
         raise BuildFailed(
-            "error: the module carries nothing that the stand-in driver can run; compile it with TRI_INTEL_STANDIN=1"
+            "error: the module carries nothing that the stand-in driver can run; compile it with TRI_INTEL_STANDIN=pvc"
         )
     if carried.arch != device.configuration.arch:
         raise BuildFailed(
@@ -205,23 +206,22 @@ class Kernel(Object):
             raise Refused(Result.ERROR_INVALID_KERNEL_NAME, f"the module has no kernel {name}")
         self.module, self.name = module, name
         self.sizes = module.facts.parameters[name]
-        self.arguments: list[bytes | None] = [None] * len(self.sizes)
+        self.arguments = ArgumentBlock(self.sizes)
+        self.write(self.arguments.record)
         self.group: tuple[int, int, int] = (1, 1, 1)
         self.indirect = 0
 
-    def set_argument(self, index: int, data: bytes | None, nbytes: int) -> None:
-        """Argument ``index`` of ``nbytes``; None is a null pointer.  Refused for one that there is not."""
+    def refuse_argument(self, index: int, nbytes: int) -> None:
+        """Why argument ``index`` of ``nbytes`` is not taken: Refused."""
         if index >= len(self.sizes):
             raise Refused(
                 Result.ERROR_INVALID_KERNEL_ARGUMENT_INDEX,
                 f"{self.name} has {len(self.sizes)} arguments, not {index + 1}",
             )
-        if nbytes != self.sizes[index]:
-            raise Refused(
-                Result.ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
-                f"argument {index} of {self.name} has {self.sizes[index]} bytes, not {nbytes}",
-            )
-        self.arguments[index] = data if data is not None else bytes(nbytes)
+        raise Refused(
+            Result.ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
+            f"argument {index} of {self.name} has {self.sizes[index]} bytes, not {nbytes}",
+        )
 
     def set_group(self, x: int, y: int, z: int) -> None:
         """The size of a work group; Refused for one that the kernel is not made for."""
@@ -237,14 +237,13 @@ class Kernel(Object):
 
     def ready(self) -> tuple[bytes, ...]:
         """The arguments as they are now; Refused where one is missing, or the work group is."""
-        missing = [i for i, a in enumerate(self.arguments) if a is None]
-        if missing:
+        if missing := self.arguments.missing():
             raise Refused(Result.ERROR_INVALID_ARGUMENT, f"arguments {missing} of {self.name} are not set")
         if self.group[0] != self.module.carried.threads:
             raise Refused(
                 Result.ERROR_INVALID_GROUP_SIZE_DIMENSION, f"the work group of {self.name} is not set"
             )
-        return tuple(a for a in self.arguments if a is not None)
+        return self.arguments.values()
 
     @property
     def reach(self) -> frozenset[MemoryType]:

@@ -70,7 +70,7 @@ def driver_version(state: State, driver: int, out: int | None) -> None:
 def driver_properties(state: State, driver: int, out: int | None) -> None:
     state.handles.get(driver, Driver)
     found = at(DriverProperties, out)
-    found.driverVersion = state.configuration.version
+    found.driverVersion = state.configuration.version_number
     found.uuid[:] = b"tri stand-in\0\0\0\0"
 
 

@@ -39,7 +39,7 @@ def create(
     try:
         if state.failing_builds:
             raise BuildFailed(state.failing_builds.pop(0))
-        made = build(owner, on, given.format, data, options, state.configuration.version)
+        made = build(owner, on, given.format, data, options, state.configuration.version_number)
     except BuildFailed as error:
         _give_log(state, log, str(error))
         raise Refused(Result.ERROR_MODULE_BUILD_FAILURE, str(error)) from error
@@ -68,7 +68,7 @@ def log_destroy(state: State, log: int) -> None:
 
 
 def native(state: State, module: int, size: int | None, out: int | None) -> None:
-    put_bytes(size, out, native_image(state.handles.get(module, Module), state.configuration.version))
+    put_bytes(size, out, native_image(state.handles.get(module, Module), state.configuration.version_number))
 
 
 def kernel_names(state: State, module: int, count: int | None, out: int | None) -> None:
@@ -132,8 +132,9 @@ def kernel_cooperative(state: State, kernel: int, out: int | None) -> None:
 
 
 def kernel_argument(state: State, kernel: int, index: int, nbytes: int, value: int | None) -> None:
-    data = ctypes.string_at(value, nbytes) if value else None
-    state.handles.get(kernel, Kernel).set_argument(index, data, nbytes)
+    """What the library's own code did not take."""
+    del value
+    state.handles.get(kernel, Kernel).refuse_argument(index, nbytes)
 
 
 def kernel_indirect(state: State, kernel: int, flags: int) -> None:
