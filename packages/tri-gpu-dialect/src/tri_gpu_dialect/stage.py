@@ -19,6 +19,7 @@ from tri_core.api import (
     StageResult,
     Target,
 )
+from tri_core.ir.regions import verify_regions
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect.markers import TENSOR_MEMORY
 from tri_gpu_dialect.edit import module_int
@@ -198,6 +199,7 @@ class _Run:
     passes: PassList
 
     def __call__(self, module: ir.Module, context: StageContext) -> StageResult:
+        verify_regions(module.operation)
         self.passes.run("ttgir", module, context)
         return StageResult(
             artifact=module,

@@ -17,6 +17,7 @@ from tri_core import mlir
 from tri_core.compiler.signatures import signature_of
 from tri_core.errors import OptionError, TriError, VerificationError
 from tri_core.ir.markers import verify_markers
+from tri_core.ir.regions import verify_regions
 from tri_core.locations import located
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
@@ -113,6 +114,7 @@ def _apply(step: Step, module: ir.Module, context: StageContext) -> None:
     try:
         step.apply(module, context)
         mlir.verify(module)
+        verify_regions(module.operation)
         verify_markers(module)
     except TriError as error:
         error.during = error.during or f"pass {step.name!r}"

@@ -26,6 +26,7 @@ from tri_core.files import decode
 from tri_core.foreign import Contained
 from tri_core.image import KernelMetadata
 from tri_core.ir.markers import verify_markers
+from tri_core.ir.regions import verify_regions
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.pipeline import (
@@ -150,6 +151,7 @@ def _on_pass(job: Job) -> PassListener | None:
 def _verify(stage: str, name: str, module: ir.Module) -> None:
     try:
         mlir.verify(module)
+        verify_regions(module.operation)
         verify_markers(module)
     except ir.MLIRError as error:
         error.__dict__.setdefault("pass_name", name)

@@ -35,6 +35,8 @@ __all__ = [
     "LoopLike",
     "RegionBranch",
     "RegionBranchTerminator",
+    "RegionHolder",
+    "ScalarRegions",
     "While",
     "carried_results",
     "counted",
@@ -48,6 +50,7 @@ __all__ = [
     "predecessors",
     "region_blocks",
     "tied",
+    "verify_regions",
 ]
 
 
@@ -123,6 +126,14 @@ class ConcurrentRegions(RegionBranch):
         """As :meth:`Trait.attach`; the op is a :class:`RegionBranch` as well."""
         super().attach(name)
         RegionBranch.attach(name)
+
+
+class ScalarRegions(Trait):
+    """The regions are functions of scalars that the op applies to elements: analyses look at the op alone."""
+
+
+class RegionHolder(Trait):
+    """Holds blocks of the op around it, which says how control goes through them."""
 
 
 # --- what scf has -----------------------------------------------------------------------------------------
@@ -316,7 +327,24 @@ for _loop in (For, While):
     LoopLike.attach(_loop.OPERATION_NAME)
 
 
+_UNDERSTOOD = (RegionBranch, ScalarRegions, RegionHolder)
+
+
 # --- what analyses ask ------------------------------------------------------------------------------------
+
+
+def verify_regions(root: ir.Operation) -> None:
+    """VerificationError for an op in ``root`` whose regions analyses would go by without a look inside."""
+    for op in collect(root):
+        if not len(op.regions) or any(trait.declared_by(op.name) for trait in _UNDERSTOOD):
+            continue
+        if op.name != "builtin.module" and "sym_name" not in op.attributes:
+            raise VerificationError(
+                f"{op.name} has regions, and does not declare how control goes through them",
+                location=source_location(op.location),
+                remedy="give its class the trait RegionBranch, LoopLike or ConcurrentRegions of tri_core.ir.regions and region_edges(self), "
+                "or rewrite it before",
+            )
 
 
 def is_control(op: ir.Operation) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
+from tri_core.ir.regions import verify_regions
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.canonicalize import Canonicalize
@@ -57,6 +58,8 @@ def ttir_stage(
 
     def run(module: ir.Module, context: StageContext) -> StageResult:
         passes.run("ttir", module, context)
+        # a pass of its owner's may have rewritten what declares nothing
+        verify_regions(module.operation)
         return StageResult(artifact=module)
 
     return Stage(name="ttir", kind="module", run=run, passes=passes)

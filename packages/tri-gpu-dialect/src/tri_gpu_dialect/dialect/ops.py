@@ -26,7 +26,7 @@ from tri_core.ir.effects import (
     WRITE_SHARED,
     Effects,
 )
-from tri_core.ir.regions import ConcurrentRegions, Edge
+from tri_core.ir.regions import ConcurrentRegions, Edge, RegionBranch, RegionBranchTerminator, RegionHolder
 from tri_core.ir.rewriting import terminator
 from tri_core.ir.traits import DataMovement, Pure, Rematerializable, ViewLike
 from tri_core.mlir import ext, ir
@@ -529,7 +529,7 @@ class WarpSpecializeOp(TTG.Operation, name="warp_specialize", traits=[Effects(),
 
 
 class WarpSpecializePartitionsOp(
-    TTG.Operation, name="warp_specialize_partitions", traits=[ir.IsTerminatorTrait, Effects()]
+    TTG.Operation, name="warp_specialize_partitions", traits=[ir.IsTerminatorTrait, Effects(), RegionHolder]
 ):
     """The partitions of a ``ttg.warp_specialize``: one function-like region with a block per partition."""
 
@@ -549,15 +549,23 @@ class WarpReturnOp(TTG.Operation, name="warp_return", traits=[ir.IsTerminatorTra
 # --- what pipelining leaves -----------------------------------------------------------------------------
 
 
-class MaskOp(TTG.Operation, name="mask", traits=[Effects()]):
+class MaskOp(TTG.Operation, name="mask", traits=[Effects(), RegionBranch]):
     """Its region's effects happen, and its results count, where ``pred`` is true."""
 
     results_: _Outs
     pred: _In
     region: ext.Region
 
+    def region_edges(self) -> list[Edge]:
+        """See :class:`tri_core.ir.regions.RegionBranch`."""
+        op = self.operation
+        block = op.regions[0].blocks[0]
+        return [Edge(op, op, 1, 0, block), Edge(op, terminator(block), 0, len(op.results), None)]
 
-class MaskReturnOp(TTG.Operation, name="mask_return", traits=[ir.IsTerminatorTrait, Effects()]):
+
+class MaskReturnOp(
+    TTG.Operation, name="mask_return", traits=[ir.IsTerminatorTrait, Effects(), RegionBranchTerminator]
+):
     """Ends the region of ``ttg.mask`` (Triton: ``ttg.mask.return``)."""
 
     srcs: _Ins

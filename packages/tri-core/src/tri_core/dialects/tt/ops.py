@@ -16,6 +16,7 @@ from tri_core.ir.effects import (
     SYNCHRONIZE_CTA,
     Effects,
 )
+from tri_core.ir.regions import ScalarRegions
 from tri_core.ir.traits import (
     Cast,
     DataMovement,
@@ -239,7 +240,7 @@ class ElementwiseInlineAsmOp(
     packed_element: ir.IntegerAttr
 
 
-class MapElementwiseOp(TT.Operation, name="map_elementwise", traits=[Elementwise, Effects()]):
+class MapElementwiseOp(TT.Operation, name="map_elementwise", traits=[Elementwise, Effects(), ScalarRegions]):
     """A scalar region applied to ``pack`` elements at a time."""
 
     results_: _Outs
@@ -337,7 +338,7 @@ class GatherOp(TT.Operation, name="gather", traits=[Pure]):
 # --- reductions and dots --------------------------------------------------------------------------------
 
 
-class ReduceOp(TT.Operation, name="reduce", traits=[Pure]):
+class ReduceOp(TT.Operation, name="reduce", traits=[Pure, ScalarRegions]):
     """Reduces ``srcs`` along ``axis`` with the region's function of (accumulators, elements)."""
 
     results_: _Outs
@@ -352,7 +353,7 @@ class ReduceReturnOp(TT.Operation, name="reduce_return", traits=[ir.IsTerminator
     srcs: _Ins
 
 
-class ScanOp(TT.Operation, name="scan", traits=[Pure]):
+class ScanOp(TT.Operation, name="scan", traits=[Pure, ScalarRegions]):
     """Inclusive scan of ``srcs`` along ``axis``, from the end when ``reverse``."""
 
     results_: _Outs

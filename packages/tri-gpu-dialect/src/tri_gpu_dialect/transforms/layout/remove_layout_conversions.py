@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.ir.regions import For, If, ends_region, is_control
+from tri_core.ir.regions import Edge, edges_of, ends_region, is_control, region_blocks
 from tri_core.ir.traits import Instructions, is_cast, moves_data, replicates, source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
@@ -32,7 +32,6 @@ from tri_gpu_dialect.edit import (
     functions,
     module_int,
     set_encoding,
-    terminator,
 )
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.layouts import layout_for
@@ -233,34 +232,16 @@ class _Rewriter:
         """Loops and branches: everything tied to a carried value gets that value's layout."""
         for result in op.results:
             self.set_main(result)
-        if isa(op, If):
-            self.branches(op)
-        elif isa(op, For):
-            body = op.regions[0].blocks[0]
-            carried = list(body.arguments)[1:]
-            self.block(body)
-            self.tie(op, 3, carried)
-            self.tie(terminator(body), 0, carried)
-        else:
-            before, after = (region.blocks[0] for region in op.regions)
-            self.block(before)
-            self.block(after)
-            self.tie(op, 0, list(before.arguments))
-            self.tie(terminator(before), 1, list(after.arguments))
-            self.tie(terminator(after), 0, list(before.arguments))
+        for block in region_blocks(op):
+            self.block(block)
+        for edge in edges_of(op):
+            self.tie(edge)
 
-    def branches(self, op: ir.Operation) -> None:
-        for region in op.regions:
-            for block in region.blocks:
-                self.block(block)
-                if len(op.results):
-                    self.tie(terminator(block), 0, list(op.results))
-
-    def tie(self, op: ir.Operation, first: int, to: list[ir.Value]) -> None:
-        """Operands of ``op`` from ``first`` on, in the layouts of ``to``."""
-        for i, other in enumerate(to, first):
-            encoding = encoding_of(other)
+    def tie(self, edge: Edge) -> None:
+        """What goes along ``edge``, in the layouts of what it becomes."""
+        for i, target in enumerate(edge.targets, edge.first):
+            encoding = encoding_of(target)
             if encoding is not None:
-                version = self.version(op.operands[i], encoding)
-                if version != op.operands[i]:
-                    op.operands[i] = version
+                version = self.version(edge.source.operands[i], encoding)
+                if version != edge.source.operands[i]:
+                    edge.source.operands[i] = version
