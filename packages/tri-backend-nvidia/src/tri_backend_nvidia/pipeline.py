@@ -33,8 +33,11 @@ from tri_core.passes import (
 )
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
+from tri_gpu_dialect.async_units.make_persistent import MakePersistent
+from tri_gpu_dialect.async_units.passes import async_unit_passes, memory_passes
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
 from tri_gpu_dialect.policies.gpu import AsyncPolicy, DotPolicy, PipelinePolicy
+from tri_gpu_dialect.transforms.pipeline.passes import pipeline_passes
 from tri_gpu_dialect.transforms.pipeline.strategies import AsyncCopy
 
 __all__ = ["make_primitives", "pipeline", "policy", "simulated"]
@@ -193,11 +196,17 @@ _TTGIR_PASSES: tuple[tuple[str, frozenset[str], type[Pass]], ...] = (
 
 
 def _ttgir(target: Target, options: NvidiaOptions) -> Stage:
+    known = policy(target, options)
     own: dict[str, list[Pass]] = {}
     for anchor, features, factory in _TTGIR_PASSES:
         if any(map(target.has, features)):
             own.setdefault(anchor, []).append(factory())
-    return ttgir_stage(target, options, policy(target, options), own)
+    if not target.has("tma"):
+        loops = (MakePersistent(policy=known), *pipeline_passes(options.num_stages, known))
+        return ttgir_stage(target, options, known, own, loops)
+    for anchor, shared in memory_passes(known).items():
+        own.setdefault(anchor, []).extend(shared)
+    return ttgir_stage(target, options, known, own, async_unit_passes(options.num_stages, known))
 
 
 def pipeline(target: Target, given: CommonOptions) -> Pipeline:

@@ -88,20 +88,15 @@ def tri_register_ir(registry: IRRegistry) -> None:
     """The machine ops, and the encodings of matrix instructions."""
     from tri_backend_nvidia.machine import NVM
     from tri_backend_nvidia.mma import TTNG
-    from tri_backend_nvidia.scaled_dots import AccelerateDotScaled
-    from tri_backend_nvidia.schedule import ChooseSchedule
-    from tri_backend_nvidia.tcgen05.allocate_tensor_memory import AllocateTensorMemory
-    from tri_backend_nvidia.tcgen05.insert_barriers import InsertTcgen05Barriers
-    from tri_backend_nvidia.tma.round_tf32 import TmaRoundTf32
 
     registry.add_dialect(NVM)
     registry.add_dialect(TTNG)
     registry.add_text("ttng", "tri_backend_nvidia.mma.text")
-    registry.add_pass(ChooseSchedule)
-    registry.add_pass(TmaRoundTf32)
-    registry.add_pass(AccelerateDotScaled)
-    registry.add_pass(AllocateTensorMemory)
-    registry.add_pass(InsertTcgen05Barriers)
+    registry.add_passes("tri_backend_nvidia.schedule", "ChooseSchedule")
+    registry.add_passes("tri_backend_nvidia.tma.round_tf32", "TmaRoundTf32")
+    registry.add_passes("tri_backend_nvidia.scaled_dots", "AccelerateDotScaled")
+    registry.add_passes("tri_backend_nvidia.tcgen05.allocate_tensor_memory", "AllocateTensorMemory")
+    registry.add_passes("tri_backend_nvidia.tcgen05.insert_barriers", "InsertTcgen05Barriers")
 
 
 @hookimpl

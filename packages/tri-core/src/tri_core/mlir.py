@@ -8,10 +8,11 @@ type ids are per context), and every use of IR holds :func:`ir_lock` through :fu
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -62,7 +63,9 @@ class IRRegistry:
 
     def __init__(self) -> None:
         self.dialects: dict[str, type[ext.Dialect]] = {}
-        self.passes: dict[str, Callable[..., Any]] = {}
+        self._passes: dict[str, type[Any]] = {}
+        #: modules with pass classes, and their names there
+        self._pass_modules: list[tuple[str, tuple[str, ...]]] = []
         #: namespace of a dialect and the module that registers its text (see :mod:`tri_core.text`)
         self.texts: dict[str, str] = {}
 
@@ -89,10 +92,28 @@ class IRRegistry:
         """Have ``module`` imported when text is read or written: it calls :func:`tri_core.text.add_syntax`."""
         self.texts[namespace] = module
 
+    @property
+    def passes(self) -> Mapping[str, type[Any]]:
+        """The registered pass classes by name; those of :meth:`add_passes` are imported."""
+        while self._pass_modules:
+            module, names = self._pass_modules[-1]
+            found = importlib.import_module(module)
+            for name in names or found.__all__:
+                self.add_pass(getattr(found, name))
+            self._pass_modules.remove((module, names))
+        return self._passes
+
     def add_pass(self, factory: type[Any]) -> None:
         """Register a pass class under its ``name`` for ``tri opt``."""
-        if self.passes.setdefault(factory.name, factory) is not factory:
+        if self._passes.setdefault(factory.name, factory) is not factory:
             raise ValueError(f"pass {factory.name!r} is registered twice")
+
+    def add_passes(self, module: str, *names: str) -> None:
+        """Register the pass classes that ``module`` calls ``names`` (without: those in its ``__all__``).
+
+        It is imported when a pass is asked for by name; a compile imports the passes that its stages have.
+        """
+        self._pass_modules.append((module, names))
 
 
 registry = IRRegistry()

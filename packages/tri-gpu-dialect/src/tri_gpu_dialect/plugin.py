@@ -15,10 +15,8 @@ TRI_PLUGIN_API = (1, 0)
 @hookimpl
 def tri_register_ir(registry: IRRegistry) -> None:
     """Register the dialect (its import does) and the passes."""
-    from tri_gpu_dialect import passes
     from tri_gpu_dialect.dialect import TTG
 
     registry.add_dialect(TTG)
     registry.add_text("ttg", "tri_gpu_dialect.text")
-    for name in passes.__all__:
-        registry.add_pass(getattr(passes, name))
+    registry.add_passes("tri_gpu_dialect.passes")

@@ -23,39 +23,19 @@ from tri_core.ir.regions import verify_regions
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect.markers import TENSOR_MEMORY
 from tri_gpu_dialect.edit import module_int
-from tri_gpu_dialect.passes import (
-    AccelerateMatmul,
-    AccumulatorInit,
-    AllocateSharedMemory,
-    BufferCSE,
-    Coalesce,
-    ConvertTritonToTritonGPU,
-    CreateTensormaps,
-    FitSharedMemory,
-    FoldComparisons,
-    GatherAcrossCluster,
-    HoistAsyncDots,
-    InsertBarriers,
-    LowerDescriptorsToTma,
-    MakePersistent,
-    OptimizeThreadLocality,
-    PingPong,
-    Pipeline,
-    PipelineChainedDots,
-    Prefetch,
-    PreloadAccumulator,
-    RemoveLayoutConversions,
-    ReorderInstructions,
-    SinkConversions,
-    SinkDotWaits,
-    SplitLoops,
-    StageDotOperands,
-    StageMatrixOperands,
-    SubtileEpilogue,
-    WarpSpecialize,
-)
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import remarks_of, schedule_of
+from tri_gpu_dialect.transforms.layout.accelerate_matmul import AccelerateMatmul
+from tri_gpu_dialect.transforms.layout.coalesce import Coalesce
+from tri_gpu_dialect.transforms.layout.convert_triton_to_tritongpu import ConvertTritonToTritonGPU
+from tri_gpu_dialect.transforms.layout.optimize_thread_locality import OptimizeThreadLocality
+from tri_gpu_dialect.transforms.layout.remove_layout_conversions import RemoveLayoutConversions
+from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
+from tri_gpu_dialect.transforms.memory.fit_shared_memory import FitSharedMemory
+from tri_gpu_dialect.transforms.memory.fold_comparisons import FoldComparisons
+from tri_gpu_dialect.transforms.memory.insert_barriers import InsertBarriers
+from tri_gpu_dialect.transforms.memory.stage_dot_operands import StageDotOperands
+from tri_gpu_dialect.transforms.pipeline.passes import pipeline_passes
 
 __all__ = ["threads_per_warp", "ttgir_passes", "ttgir_stage"]
 
@@ -80,8 +60,9 @@ def ttgir_passes(
     options: CommonOptions,
     policy: DefaultPolicy = DEFAULT_POLICY,
     passes: Mapping[str, Sequence[Pass]] | None = None,
+    loops: Sequence[Pass] | None = None,
 ) -> PassList:
-    """The passes of the stage, with the anchors where plugins put theirs in; ``passes`` are the backend's own by anchor."""
+    """The passes of the stage, with the anchors where plugins put theirs in; arguments as :func:`ttgir_stage` says."""
     warp = threads_per_warp(target, options)
     _check_cluster(target, options)
     _check_threads(target, options, warp)
@@ -94,8 +75,8 @@ def ttgir_passes(
     )
     shared = [
         *_layout_passes(convert, policy),
-        *_loop_passes(options.num_stages, policy),
-        *_memory_passes(policy),
+        *(pipeline_passes(options.num_stages, policy) if loops is None else loops),
+        *_memory_passes(),
     ]
     listed = PassList(shared)
     for anchor, own in (passes or {}).items():
@@ -124,41 +105,16 @@ def _layout_passes(convert: Pass, policy: DefaultPolicy) -> list[Pass | Anchor]:
         StageDotOperands(),
         RemoveLayoutConversions(policy=policy),
         OptimizeThreadLocality(),
-        GatherAcrossCluster(),
-    ]
-
-
-def _loop_passes(num_stages: int, policy: DefaultPolicy) -> list[Pass | Anchor]:
-    return [
         Anchor("ttgir.pipeline"),
-        MakePersistent(policy=policy),
-        SplitLoops(policy=policy),
-        WarpSpecialize(num_stages=num_stages, policy=policy),
-        BufferCSE(),
-        Pipeline(num_stages=num_stages, policy=policy),
-        # what no loop keeps in stages, which have views of their own
-        BufferCSE(transposed=True),
-        AccumulatorInit(),
-        PipelineChainedDots(policy=policy),
-        HoistAsyncDots(policy=policy),
-        SinkDotWaits(),
-        Prefetch(policy=policy),
-        StageMatrixOperands(policy=policy),
-        ReorderInstructions(),
-        PingPong(policy=policy),
-        PreloadAccumulator(policy=policy),
-        LowerDescriptorsToTma(policy=policy),
-        SinkConversions(),
     ]
 
 
-def _memory_passes(policy: DefaultPolicy) -> list[Pass | Anchor]:
+def _memory_passes() -> list[Pass | Anchor]:
     return [
         Anchor("ttgir.end"),
         # nothing may move or make shared memory once it has its place
-        SubtileEpilogue(policy=policy),
         FitSharedMemory(),
-        CreateTensormaps(),
+        Anchor("ttgir.allocate"),
         AllocateSharedMemory(),
         InsertBarriers(),
         Anchor("ttgir.barriers"),
@@ -225,12 +181,17 @@ def ttgir_stage(
     options: CommonOptions,
     policy: DefaultPolicy = DEFAULT_POLICY,
     passes: Mapping[str, Sequence[Pass]] | None = None,
+    loops: Sequence[Pass] | None = None,
 ) -> Stage:
     """The stage ``ttgir`` of a GPU pipeline, between ``ttir`` and ``llir``.
 
-    Anchors: ``ttgir.begin``, ``ttgir.convert`` (every tensor has a layout), ``ttgir.coalesce``,
-    ``ttgir.matmul`` (before conversions are settled), ``ttgir.pipeline`` (after), ``ttgir.end`` (before
-    shared memory is allocated), ``ttgir.barriers`` (last).  ``passes``: the backend's own, by anchor.
+    It begins with layouts and ends with shared memory.  ``loops``: the passes between, which the backend composes of published
+    families (:func:`~tri_gpu_dialect.transforms.pipeline.passes.pipeline_passes`, the default, or
+    :func:`~tri_gpu_dialect.async_units.passes.async_unit_passes`) and its own.  ``passes``: more of its own, by anchor.
+
+    Anchors: ``ttgir.begin``, ``ttgir.convert`` (every tensor has a layout), ``ttgir.coalesce``, ``ttgir.matmul`` (before conversions are
+    settled), ``ttgir.pipeline`` (after, before ``loops``), ``ttgir.end`` (behind them), ``ttgir.allocate`` (what is there fits into
+    shared memory, and gets its place next), ``ttgir.barriers`` (last).
     """
-    listed = ttgir_passes(target, options, policy, passes)
+    listed = ttgir_passes(target, options, policy, passes, loops)
     return Stage(name="ttgir", kind="module", run=_Run(listed), passes=listed)

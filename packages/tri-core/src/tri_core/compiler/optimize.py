@@ -137,7 +137,7 @@ def known_passes() -> dict[str, str]:
 def _registered() -> dict[str, type[Any]]:
     import tri_core.passes  # noqa: F401  registers those over TTIR
 
-    return {n: f for n, f in list(mlir.registry.passes.items()) if isinstance(f, type)}
+    return {n: f for n, f in mlir.registry.passes.items() if isinstance(f, type)}
 
 
 def _options_of(factory: type[Any]) -> str:
