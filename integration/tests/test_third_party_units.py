@@ -21,6 +21,8 @@ from tri_core import mlir
 from tri_core.api import CommonOptions, Pass, StageContext, Target, TargetKey, TargetSpec
 from tri_core.codegen import service
 from tri_core.dialects.tt import LoadOp
+from tri_core.ir.access import MemoryAccess
+from tri_core.ir.effects import READ_GLOBAL, Effects
 from tri_core.ir.rewriting import rebuild
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import defining_op, isa
@@ -28,18 +30,20 @@ from tri_core.mlir import ext, ir, registry
 from tri_core.passes import ttir_stage
 from tri_core.target import Memory
 from tri_core.testing import filecheck
+from tri_core.text import parse_module
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, convert
-from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding, encoding
+from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding, Slice, encoding
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR
 from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA, generic_table, lower
 from tri_gpu_dialect.policies import DefaultPolicy, DotPolicy, MatrixInstruction, PipelinePolicy
 from tri_gpu_dialect.policies.loads import LoadStrategy
 from tri_gpu_dialect.testing import ReferencePrimitives
+from tri_gpu_dialect.transforms.pipeline.building import build
 from tri_gpu_dialect.transforms.pipeline.strategies import InRegisters, ThroughRegisters
-from tri_gpu_dialect.types import tensor_info
+from tri_gpu_dialect.types import TensorInfo, tensor_info, tensor_type
 from tri_runtime.simulator import simulate
 
 Array = npt.NDArray[Any]
@@ -155,6 +159,20 @@ class BlockMultiplyOp(MachineOp, dialect=BLOCK, name="multiply"):
         return multiplied("blocks", operands)
 
 
+class BlockLoadOp(
+    BLOCK.Operation,
+    name="load",
+    traits=[Effects(READ_GLOBAL.on("base")), MemoryAccess("base", offsets=("row", "column", "stride"))],
+):
+    """A block of the matrix at ``base`` whose rows are ``stride`` elements apart, from ``row`` and ``column`` on; it has no mask."""
+
+    result: ext.Result[Any]
+    base: ext.Operand[Any]
+    row: ext.Operand[Any]
+    column: ext.Operand[Any]
+    stride: ext.Operand[Any]
+
+
 class UnitPrimitives(ReferencePrimitives):
     """The reference GPU with another matrix unit."""
 
@@ -208,6 +226,70 @@ class LoadBlocks(Pass):
             made = rebuild(old, operands=operands, results=[op.results[0].type])
             op.results[0].replace_all_uses_with(made.results[0])
             op.erase()
+
+
+@dataclass(frozen=True)
+class LoadOperands(Pass):
+    """Block loads give what the conversion behind them gives."""
+
+    name: ClassVar[str] = "blocks-load-operands"
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """The hardware has blocks in that layout alone."""
+        for op in all_ops(module.operation):
+            load = defining_op(source_of(op), BlockLoadOp) if isa(op, ConvertLayoutOp) else None
+            if load is not None:
+                made = rebuild(load.operation, results=[op.results[0].type])
+                op.results[0].replace_all_uses_with(made.results[0])
+                op.erase()
+
+
+@dataclass(frozen=True)
+class ExpandLoads(Pass):
+    """A block load becomes, for the simulator, loads through pointers."""
+
+    name: ClassVar[str] = "blocks-expand-loads"
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """One element of each register and lane."""
+        for op in [op for op in all_ops(module.operation) if isa(op, BlockLoadOp)]:
+            info = tensor_info(op.results[0].type)
+            assert info is not None
+            assert info.encoding is not None
+            with ir.InsertionPoint(op), op.location:
+                base, row, column, stride = op.operands
+                rows, columns = (self.places(n, axis, info) for axis, n in enumerate((row, column)))
+                offsets = build(
+                    "arith.addi",
+                    [build("arith.muli", [rows, splat(stride, rows.type)], [rows.type]), columns],
+                    [rows.type],
+                )
+                pointers = tensor_type(info.shape, base.type, info.encoding)
+                addresses = build("tt.addptr", [build("tt.splat", [base], [pointers]), offsets], [pointers])
+                sizes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0])}
+                loaded = build("tt.load", [addresses], [op.results[0].type], sizes)
+            op.results[0].replace_all_uses_with(loaded)
+            op.erase()
+
+    def places(self, first: ir.Value, axis: int, info: TensorInfo) -> ir.Value:
+        """The row, or the column, of each element."""
+        line = tensor_type((info.shape[axis],), first.type, Slice(1 - axis, info.encoding))
+        bounds = {k: ir.IntegerAttr.get(first.type, v) for k, v in (("start", 0), ("end", info.shape[axis]))}
+        own = build("tt.make_range", [], [line], bounds)
+        own = build("arith.addi", [own, splat(first, line)], [line])
+        thin = tuple(size if dim == axis else 1 for dim, size in enumerate(info.shape))
+        own = build(
+            "tt.expand_dims",
+            [own],
+            [tensor_type(thin, first.type, info.encoding)],
+            {"axis": ir.IntegerAttr.get(first.type, 1 - axis)},
+        )
+        return build("tt.broadcast", [own], [tensor_type(info.shape, first.type, info.encoding)])
+
+
+def splat(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """``value`` everywhere in ``type_``."""
+    return build("tt.splat", [value], [type_])
 
 
 def policy(kind: MatrixEncoding, shape: tuple[int, int, int], loads: LoadStrategy, k: int) -> DefaultPolicy:
@@ -327,3 +409,63 @@ def test_a_unit_that_loads_blocks_keeps_them_in_registers(stages: int) -> None:
 
     known = policy(BlockMatrix(), (8, 16, 16), InRegisters(stages=3), 1)
     run(BLOCK_TARGET, known, BlockPrimitives, {"ttgir.matmul": [LoadBlocks()]}, stages, check)
+
+
+BLOCK_KERNEL = """
+module {
+  tt.func public @product(%a: !tt.ptr<f16>, %b: !tt.ptr<f16>, %c: !tt.ptr<f32>, %k: i32, %n: i32) {
+    %zero = arith.constant 0 : i32
+    %step = arith.constant 32 : i32
+    %none = arith.constant dense<0.0> : tensor<32x32xf32>
+    %total = scf.for %i = %zero to %k step %step iter_args(%sum = %none) -> (tensor<32x32xf32>) : i32 {
+      %left = "blocks.load"(%a, %zero, %i, %k) : (!tt.ptr<f16>, i32, i32, i32) -> tensor<32x32xf16>
+      %right = "blocks.load"(%b, %i, %zero, %n) : (!tt.ptr<f16>, i32, i32, i32) -> tensor<32x32xf16>
+      %next = tt.dot %left, %right, %sum : tensor<32x32xf16> * tensor<32x32xf16> -> tensor<32x32xf32>
+      scf.yield %next : tensor<32x32xf32>
+    }
+    %range = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32>
+    %rows = tt.expand_dims %range {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>
+    %columns = tt.expand_dims %range {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
+    %stride = tt.splat %n : i32 -> tensor<32x1xi32>
+    %begins = arith.muli %rows, %stride : tensor<32x1xi32>
+    %begins_2d = tt.broadcast %begins : tensor<32x1xi32> -> tensor<32x32xi32>
+    %columns_2d = tt.broadcast %columns : tensor<1x32xi32> -> tensor<32x32xi32>
+    %offsets = arith.addi %begins_2d, %columns_2d : tensor<32x32xi32>
+    %base = tt.splat %c : !tt.ptr<f32> -> tensor<32x32x!tt.ptr<f32>>
+    %addresses = tt.addptr %base, %offsets : tensor<32x32x!tt.ptr<f32>>, tensor<32x32xi32>
+    tt.store %addresses, %total : tensor<32x32x!tt.ptr<f32>>
+    tt.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("k", [0, 32, 160])
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_a_load_of_a_third_party_is_issued_ahead(stages: int, k: int) -> None:
+    """Its op says what it reads, and that is enough; what it reads beyond the last iteration is not read at all."""
+    known = policy(BlockMatrix(), (8, 16, 16), InRegisters(stages=3), 1)
+    options = CommonOptions(num_warps=2, num_stages=stages)
+    context = StageContext(target=BLOCK_TARGET, options=options, kernel_name="product", codegen=service())
+    passes = {"ttgir.pipeline": [LoadOperands()], "ttgir.end": [ExpandLoads()]}
+    random = np.random.default_rng(k)
+    a, b = (random.standard_normal(s).astype(np.float16) for s in ((32, k), (k, 32)))
+    c = np.full((32, 32), np.nan, np.float32)
+    with mlir.session():
+        module: Any = ttir_stage().run(parse_module(BLOCK_KERNEL), context).artifact
+        module = ttgir_stage(BLOCK_TARGET, options, known, passes).run(module, context).artifact
+        # the prologue's, the loop's
+        assert str(module).count('"tt.load"') == 2 * stages
+        assert '"ttg.local_alloc"' not in str(module)
+        words = BlockPrimitives(BLOCK_TARGET, options, threads_per_warp=16, num_warps=2)
+        lowered = lower(module, BLOCK_TARGET, options, words, generic_table())
+        simulate(
+            lowered.module,
+            lowered.name,
+            (1, 1, 1),
+            [a, b, c, k, 32],
+            num_threads=32,
+            threads_per_warp=16,
+            shared_bytes=lowered.shared_bytes,
+        )
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-3, atol=1e-3)

@@ -13,10 +13,11 @@ from __future__ import annotations
 from copy import copy
 from typing import Any, ClassVar
 
+from tri_core.ir.effects import READ_GLOBAL, effects_of
 from tri_core.ir.views import cast
 from tri_core.mlir import ir
 
-__all__ = ["Access", "MemoryAccess", "access_of"]
+__all__ = ["Access", "MemoryAccess", "access_of", "global_load"]
 
 
 class MemoryAccess:
@@ -111,3 +112,11 @@ def access_of(op: ir.Operation) -> Access | None:
     """The access that ``op`` declares; None: it declares none."""
     parts = MemoryAccess.of(op.name)
     return None if parts is None else Access(op, parts)
+
+
+def global_load(op: ir.Operation) -> Access | None:
+    """The access of ``op`` where all that it does is to read global memory through pointers, and to give that as its result; else None."""
+    parts = MemoryAccess.of(op.name)
+    if parts is None or parts.stored or parts.into or effects_of(op) != {READ_GLOBAL}:
+        return None
+    return Access(op, parts)

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tri_core.dialects.tt import LoadOp
-from tri_core.ir.access import access_of
+from tri_core.ir.access import access_of, global_load
 from tri_core.ir.effects import (
     READ_DESCRIBED,
     READ_GLOBAL,
@@ -26,7 +25,7 @@ from tri_core.ir.effects import (
 )
 from tri_core.ir.regions import While
 from tri_core.ir.traits import is_rematerializable
-from tri_core.ir.views import cast, isa
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_core.passes.origins import argument_of, reaches
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
@@ -69,8 +68,9 @@ def pipelined_loads(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -
     found = PipelinedLoads()
     reach = _Reach(body, ops)
     for op in ops:
-        if isa(op, LoadOp) and _feeds_dot(op) and suits(op):
-            root = argument_of(cast(op, LoadOp).ptr)
+        load = global_load(op)
+        if load is not None and _feeds_dot(op) and suits(op):
+            root = argument_of(load.address)
             if root is not None and root not in written and reach.add(op, loop, written):
                 found.loads.append(op)
     if not found.loads:
@@ -84,7 +84,8 @@ def obstacle(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> str |
     """Why ``loop``, a counted loop, has no :func:`pipelined_loads`; None where none of its loads gives an operand to a dot."""
     body = loop.regions[0].blocks[0]
     ops = block_ops(body)
-    loads = [op for op in ops if isa(op, LoadOp) and _feeds_dot(op)]
+    found = {op: load for op in ops if (load := global_load(op)) is not None and _feeds_dot(op)}
+    loads = list(found)
     if not loads:
         return None
     written = _written(loop)
@@ -92,7 +93,7 @@ def obstacle(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> str |
         return "it does what loads must not be moved before"
     if not any(suits(op) for op in loads):
         return "no load of an operand is a copy of a matrix, in accesses of a width that asynchronous copies have"
-    roots = [argument_of(cast(op, LoadOp).ptr) for op in loads]
+    roots = [argument_of(load.address) for load in found.values()]
     if all(root is None or root in written for root in roots):
         return "it may write what it loads, or it is not known which array that is"
     reach = _Reach(body, ops)
@@ -168,10 +169,10 @@ class _Reach:
         self.arguments = {a: i for i, a in enumerate(self.body.arguments)}
         self.coming = list(terminator(self.body).operands)
 
-    def add(self, load: ir.Operation, loop: ir.Operation, written: set[ir.Value]) -> bool:
-        """Add what ``load`` needs; False (and nothing added) if that cannot run ahead."""
-        results, carried = {load.results[0]}, set[int]()
-        ahead = list(load.operands)
+    def add(self, first: ir.Operation, loop: ir.Operation, written: set[ir.Value]) -> bool:
+        """Add what ``first`` needs; False (and nothing added) if that cannot run ahead."""
+        results, carried = {first.results[0]}, set[int]()
+        ahead = list(first.operands)
         while ahead:
             value = ahead.pop()
             index = self.arguments.get(value)
@@ -183,8 +184,9 @@ class _Reach:
             op = self.own.get(value)
             if op is None or value in results:
                 continue
-            if isa(op, LoadOp):
-                root = argument_of(cast(op, LoadOp).ptr)
+            load = global_load(op)
+            if load is not None:
+                root = argument_of(load.address)
                 if root is None or root in written:
                     return False
             elif not is_rematerializable(op):

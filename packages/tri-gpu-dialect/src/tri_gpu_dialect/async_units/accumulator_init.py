@@ -27,6 +27,7 @@ from tri_core.mlir import arith, ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.dialect import WarpGroupDotOp
 from tri_gpu_dialect.edit import all_ops, block_of, block_ops, functions, terminator
+from tri_gpu_dialect.transforms.pipeline.building import zeros
 
 __all__ = ["AccumulatorInit"]
 
@@ -158,23 +159,13 @@ def _select_behind(loop: ir.Operation, number: int) -> None:
     uses = [(use.owner.operation, use.operand_number) for use in result.uses]
     if not uses:
         return
-    zeros = ir.Operation.create(
-        "arith.constant", results=[result.type], attributes={"value": _zeros(result.type)}
-    )
     chosen = ir.Operation.create(
         "arith.select",
         results=[result.type],
-        operands=[loop.results[len(loop.results) - 1], result, zeros.results[0]],
+        operands=[loop.results[len(loop.results) - 1], result, zeros(result.type)],
     )
     for user, operand in uses:
         user.operands[operand] = chosen.results[0]
-
-
-def _zeros(type_: ir.Type) -> ir.Attribute:
-    element = ir.RankedTensorType(type_).element_type
-    if isinstance(element, ir.FloatType):
-        return ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(element, 0.0))
-    return ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(element, 0))
 
 
 def _is_inside(value: ir.Value, op: ir.Operation) -> bool:

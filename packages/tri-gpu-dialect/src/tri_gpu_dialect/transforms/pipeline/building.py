@@ -1,4 +1,4 @@
-"""Ops of integers that pipelined loops are made with, at the ambient insertion point."""
+"""Constants and ops of integers that pipelined loops are made with, at the ambient insertion point."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tri_core.mlir import ir
 
-__all__ = ["add", "build", "equal", "integer", "less", "multiply", "subtract"]
+__all__ = ["add", "build", "equal", "integer", "less", "multiply", "subtract", "zeros"]
 
 _EQ, _SLT = 0, 2
 
@@ -24,6 +24,18 @@ def build(
 def integer(type_: ir.Type, value: int) -> ir.Value:
     """The constant ``value`` of ``type_``."""
     return build("arith.constant", [], [type_], {"value": ir.IntegerAttr.get(type_, value)})
+
+
+def zeros(type_: ir.Type) -> ir.Value:
+    """The constant of ``type_``, a number or a tensor of numbers, that is zero everywhere."""
+    element = type_.element_type if isinstance(type_, ir.ShapedType) else type_
+    zero = (
+        ir.FloatAttr.get(element, 0.0)
+        if isinstance(element, ir.FloatType)
+        else ir.IntegerAttr.get(element, 0)
+    )
+    value = zero if element == type_ else ir.DenseElementsAttr.get_splat(type_, zero)
+    return build("arith.constant", [], [type_], {"value": value})
 
 
 def add(a: ir.Value, b: ir.Value) -> ir.Value:

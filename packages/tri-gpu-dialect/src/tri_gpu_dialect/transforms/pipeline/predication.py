@@ -1,15 +1,16 @@
-"""Loads and copies of iterations that there may not be: masked off there."""
+"""Loads and copies of iterations that there may not be: masked off there, or, where an op has no mask, not run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from tri_core.dialects.tt import LoadOp
-from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.access import global_load
+from tri_core.ir.rewriting import attributes_of, clone_mapped
 from tri_core.ir.views import cast, isa
-from tri_core.mlir import ir
+from tri_core.mlir import ir, scf
 from tri_gpu_dialect.dialect import AsyncCopyGlobalToLocalOp
-from tri_gpu_dialect.transforms.pipeline.building import build
+from tri_gpu_dialect.transforms.pipeline.building import build, zeros
 from tri_gpu_dialect.types import tensor_info, tensor_type
 
 __all__ = ["masked_unless"]
@@ -18,14 +19,27 @@ _Known = Mapping[ir.Value, ir.Value]
 
 
 def masked_unless(op: ir.Operation, known: _Known, live: ir.Value) -> ir.Operation | None:
-    """``op``, a load or an asynchronous copy, of ``known`` operands and masked off unless ``live``; None for other ops."""
+    """``op``, a load or an asynchronous copy, of ``known`` operands and masked off unless ``live``; None for other ops.
+
+    A load of another dialect is run where ``live``; elsewhere zeros stand for what it gives, which nobody reads.
+    """
     if isa(op, LoadOp):
         load = cast(op, LoadOp)
         return _masked(op, known, live, [load.ptr], load.mask, load.other)
     if isa(op, AsyncCopyGlobalToLocalOp):
         copy = cast(op, AsyncCopyGlobalToLocalOp)
         return _masked(op, known, live, [copy.src, copy.result], copy.mask, copy.other)
-    return None
+    return None if global_load(op) is None else _run_if(op, known, live)
+
+
+def _run_if(op: ir.Operation, known: _Known, live: ir.Value) -> ir.Operation:
+    branch = scf.IfOp(live, [r.type for r in op.results], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        scf.YieldOp(list(clone_mapped(op, dict(known)).results))
+    with ir.InsertionPoint(branch.else_block):
+        scf.YieldOp([zeros(r.type) for r in op.results])
+    made: ir.Operation = branch.operation
+    return made
 
 
 def _masked(

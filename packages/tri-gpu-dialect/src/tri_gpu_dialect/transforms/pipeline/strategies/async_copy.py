@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tri_core.api import OutOfResources, Target
+from tri_core.dialects.tt import LoadOp
 from tri_core.dialects.tt.accesses import reads_again
+from tri_core.ir.views import cast, isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
@@ -104,9 +106,10 @@ class AsyncCopy(TypedFields):
 
 def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int]) -> bool:
     """Whether ``load`` can be an asynchronous copy: of matrices, in accesses of one of the ``widths`` in bits, or of rows."""
-    view, info = load.opview, tensor_info(load.results[0].type)
-    if info is None or info.bitwidth < 8 or reads_again(load):
+    info = tensor_info(load.results[0].type)
+    if not isa(load, LoadOp) or info is None or info.bitwidth < 8 or reads_again(load):
         return False
+    view = cast(load, LoadOp)
     if view.other is not None and not is_zero(view.other):
         return False
     if info.rank == 1:
