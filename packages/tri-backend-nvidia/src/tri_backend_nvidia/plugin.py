@@ -89,6 +89,9 @@ def tri_register_ir(registry: IRRegistry) -> None:
     from tri_backend_nvidia.machine import NVM
     from tri_backend_nvidia.mma import TTNG
 
+    # what they define of the dialect has to be there when it is loaded
+    from tri_backend_nvidia.tcgen05 import encoding, ops, scales, tmem_operands  # noqa: F401
+
     registry.add_dialect(NVM)
     registry.add_dialect(TTNG)
     registry.add_text("ttng", "tri_backend_nvidia.mma.text")

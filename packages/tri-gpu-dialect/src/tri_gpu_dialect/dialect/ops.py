@@ -558,8 +558,7 @@ class MaskOp(TTG.Operation, name="mask", traits=[Effects(), RegionBranch]):
 
     def region_edges(self) -> list[Edge]:
         """See :class:`tri_core.ir.regions.RegionBranch`."""
-        op = self.operation
-        block = op.regions[0].blocks[0]
+        op, block = self.operation, self.operation.regions[0].blocks[0]
         return [Edge(op, op, 1, 0, block), Edge(op, terminator(block), 0, len(op.results), None)]
 
 
