@@ -119,22 +119,27 @@ def _test(session: nox.Session, *arguments: str) -> None:
 
 @nox.session
 def published(session: nox.Session) -> None:
-    """Published kernels through ``tri.compat.triton``: ``nox -s published -- [--target cpu] [--torch cpu] [--compile-for T] [names]``.
+    """Published packages through ``tri.compat.triton``: ``nox -s published -- [--all] [--target cpu] [--torch cpu] [--compile-for T] [names]``.
 
-    Without arguments they are compiled for gfx942, too, and what their machine code for sm_90a takes may not become worse.
+    Packages are imported whole, then their kernels run.  Without arguments these are compiled for gfx942, too, and what their
+    machine code for sm_90a takes may not become worse.  ``--all``: the large packages as well, at night.
     """
-    arguments = session.posargs or ["--compile-for", "amd:gfx942"]
+    whole = [a for a in session.posargs if a == "--all"]
+    arguments = [a for a in session.posargs if a != "--all"] or ["--compile-for", "amd:gfx942"]
     targets = [arguments[arguments.index(a) + 1] for a in ("--target", "--compile-for") if a in arguments]
     _install(session, dict.fromkeys([*CORE, *itertools.chain.from_iterable(map(_backend_of, targets))]))
     if "--torch" not in arguments:
         session.install(TORCH)
-    listed = session.run("python", "-m", "integration.published", "--requirements", silent=True)
+    run = ("python", "-m", "integration.published", *whole)
+    # beside PyTorch as it is
+    session.install(TORCH, *str(session.run(*run, "--extended", silent=True)).split())
     folder = Path(session.create_tmp()) / "packages"
+    listed = str(session.run(*run, "--requirements", silent=True)).split()
     # their dependencies would bring Triton itself
-    session.run(
-        "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", str(folder), *str(listed).split()
-    )
-    session.run("python", "-m", "integration.published", "--packages", str(folder), *arguments)
+    session.run("pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", str(folder), *listed)
+    if not {"--torch", "--target"} & set(arguments):
+        session.run(*run, "--packages", str(folder), "--imports")
+    session.run(*run, "--packages", str(folder), *arguments)
     if not session.posargs:
         session.install("nvidia-cuda-nvdisasm")
         _install(session, [*CORE, *GPU, "tri-backend-nvidia"])

@@ -1,4 +1,7 @@
-"""``python -m integration.published --packages FOLDER [--target cpu] [--torch cpu|cuda] [names...]``."""
+"""``python -m integration.published --packages FOLDER [--target cpu] [--torch cpu|cuda] [names...]``.
+
+``--imports``: import every package whole, each in a process of its own, instead; ``--all``: with the large packages, too.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--torch", default="cpu", help="the device of the tensors: cpu, cuda, ...")
     parser.add_argument("--compile-for", default="", help="compile every version for this target, too")
     parser.add_argument("--requirements", action="store_true", help="print what pip must install, and stop")
+    parser.add_argument("--imports", action="store_true", help="import the packages whole, and stop")
+    parser.add_argument("--all", action="store_true", help="with the large packages (the nightly list)")
+    parser.add_argument("--extended", action="store_true", help="print what pip installs with dependencies")
     parser.add_argument("names", nargs="*", help="parts of project/kernel; all when left out")
     return parser.parse_args()
 
@@ -26,11 +32,16 @@ def _arguments() -> argparse.Namespace:
 def main() -> int:
     """Run the cases, print a line for each; the number of failures."""
     arguments = _arguments()
-    from integration.published.projects import requirements
+    from integration.published.projects import extended, requirements
 
-    if arguments.requirements:
-        sys.stdout.write("\n".join(requirements()) + "\n")
+    if arguments.requirements or arguments.extended:
+        listed = (requirements if arguments.requirements else extended)(whole=arguments.all)
+        sys.stdout.write("\n".join(listed) + "\n")
         return 0
+    if arguments.imports:
+        from integration.published import imports
+
+        return imports.report(arguments.names, arguments.packages.resolve(), whole=arguments.all)
     # what the packages hand to torch.compile runs as it is: only their kernels are of interest
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
     tri.compat.triton.install()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 import torch
@@ -16,7 +15,6 @@ _NAME = "cut-cross-entropy"
 @case(_NAME, "linear_cross_entropy", "cross-entropy")
 def linear_cross_entropy(bench: Bench) -> Iterable[Check]:
     """Loss and gradients of features and classifier."""
-    os.environ["CCE_AUTOTUNE"] = "0"
     function = bench.load(_NAME, "cut_cross_entropy.cce").cce_linear_cross_entropy
     target = bench.randint(300, 50)
     inputs = [

@@ -1,16 +1,8 @@
-"""flag-gems: sorting, dropout, softmax, attention and grouped GEMM.
-
-The package asks for its vendor's device and tunes over dozens of configurations when it is imported; here its
-kernels' modules get a small stand-in for ``flag_gems.runtime`` and ``flag_gems.utils``, with one configuration
-each.  The heuristics are its own.
-"""
+"""flag-gems: sorting, dropout, softmax, attention and grouped GEMM, of the whole package."""
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Callable, Iterable
-from types import ModuleType
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,78 +13,9 @@ from integration.published.cases import Bench, Check, case, gradients
 
 _NAME = "flag-gems"
 
-#: the one configuration of each tuned kernel: its parameters
-_TUNED: dict[str, dict[str, int]] = {
-    "attention": {"BLOCK_M": 128, "BLOCK_N": 32, "PRE_LOAD_V": 0},
-    "attention_bwd": {"BLOCK_M1": 32, "BLOCK_N1": 64, "BLOCK_M2": 64, "BLOCK_N2": 32},
-    "softmax_non_inner": {"TILE_K": 32},
-    "softmax_inner": {"TILE_N": 512},
-}
-#: kernels that are tuned in their own module: the configuration that is kept
-_CHOSEN: dict[str, dict[str, int]] = {
-    "grouped_gemm_kernel": {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32, "GROUP_M": 4},
-    "grouped_gemm_tma_kernel": {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32, "GROUP_M": 4},
-}
-
-
-def _configs(name: str) -> list[Any]:
-    triton = importlib.import_module("triton")
-    return [triton.Config(_TUNED[name], num_warps=4, num_stages=2)]
-
-
-def _tuner(configs: list[Any], key: list[str], **unused: Any) -> Callable[[Any], Any]:
-    triton = importlib.import_module("triton")
-
-    def one(fn: Any) -> Any:
-        name = getattr(fn, "__name__", "")
-        kept = [triton.Config(_CHOSEN[name])] if name in _CHOSEN else configs[:1]
-        return triton.autotune(configs=kept, key=key)(fn)
-
-    return one
-
-
-def _module(name: str, folder: str, **names: Any) -> None:
-    module: Any = ModuleType(name)
-    module.__path__ = [f"{folder}/{name.replace('.', '/')}"]
-    for key, value in names.items():
-        setattr(module, key, value)
-    sys.modules[name] = module
-    parent, _, child = name.rpartition(".")
-    if parent:
-        setattr(sys.modules[parent], child, module)
-
-
-def _prepare(bench: Bench) -> None:
-    """The stand-ins for what the package sets up when it is imported."""
-    if "flag_gems" in sys.modules:
-        return
-    folder = str(bench.folder)
-    sys.path.insert(0, folder)
-    _module("flag_gems", folder, vendor_name="nvidia")
-    for name in ("flag_gems.ops", "flag_gems.runtime.backend", "flag_gems.runtime.backend._nvidia"):
-        if name == "flag_gems.runtime.backend":
-            _module(
-                "flag_gems.runtime",
-                folder,
-                torch_device_fn=torch.cuda,
-                device=type("Device", (), {"name": bench.device, "vendor_name": "nvidia"}),
-                get_tuned_config=_configs,
-            )
-        _module(name, folder)
-    heuristics = importlib.import_module("flag_gems.runtime.backend._nvidia.heuristics_config_utils")
-    sys.modules["flag_gems.runtime"].get_heuristic_config = heuristics.HEURISTICS_CONFIGS.__getitem__  # type: ignore[attr-defined]
-    _module("flag_gems.config", folder, use_c_extension=False)
-    _module("flag_gems.ops.zeros", folder, zero_=torch.Tensor.zero_)
-    plain: Callable[[], Any] = lambda: lambda fn: fn  # noqa: E731
-    _module("flag_gems.utils", folder, libentry=plain, libtuner=_tuner)
-    libdevice = importlib.import_module("triton.language.extra.libdevice")
-    _module("flag_gems.utils.triton_lang_helper", folder, use_tl_extra=lambda f: f, tl_extra_shim=libdevice)
-    sys.modules["flag_gems.utils"].tl_extra_shim = libdevice  # type: ignore[attr-defined]
-
 
 def _load(bench: Bench, name: str) -> Any:
-    _prepare(bench)
-    return importlib.import_module(f"flag_gems.ops.{name}")
+    return bench.load(_NAME, f"flag_gems.ops.{name}")
 
 
 @case(_NAME, "radix_sort", "sort")

@@ -26,6 +26,8 @@ _ON_HOST = {
     "device": _no_guard,
     "device_of": _no_guard,
     "current_device": lambda: 0,
+    "device_count": lambda: 1,
+    "get_device_name": lambda device=None: "host",
     "get_device_capability": lambda device=None: (8, 0),
     "get_device_properties": lambda device=None: SimpleNamespace(
         multi_processor_count=os.cpu_count(), major=8, minor=0, total_memory=1 << 34

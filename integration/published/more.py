@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 import torch
@@ -14,7 +13,6 @@ from integration.published.cases import Bench, Check, case, gradients
 @case("liger-kernel", "fused_moe", "grouped GEMM", "sort")
 def fused_moe(bench: Bench) -> Iterable[Check]:
     """Routing by a sort and a segmented scan, matmuls per expert, SwiGLU; forward and backward."""
-    os.environ["LIGER_FUSED_MOE_AUTOTUNE"] = "0"  # one configuration for each kernel
     function = bench.load("liger-kernel", "liger_kernel.ops.fused_moe").LigerFusedMoEFunction
     tokens, experts, chosen, hidden, inner = 80, 4, 2, 64, 96
     route = torch.stack([torch.randperm(experts)[:chosen] for _ in range(tokens)])

@@ -1,72 +1,122 @@
-"""The packages: which, in which version, and how to import their kernels without all that they import."""
+"""The packages: which, in which version, and what their users import."""
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-__all__ = ["PROJECTS", "Project", "load", "requirements"]
+__all__ = ["PROJECTS", "Ending", "Project", "extended", "load", "requirements"]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Where the import of a package ends that looks for its own device: a file of it, and words of the message."""
+
+    file: str
+    words: str
 
 
 @dataclass(frozen=True)
 class Project:
     """A distribution on PyPI.
 
-    ``parents``: packages whose ``__init__`` imports far more than kernels; they become empty packages.
-    ``requires``: what its kernels' modules import besides PyTorch.
+    ``modules``: what its users import.  ``requires``: what those import besides PyTorch, NumPy and ``extended``, distributions that are
+    installed with their own dependencies.  ``environment``: the variables that tell the package what it would look for.
+    ``device``: where its import ends on a machine without a GPU; with PyTorch's guards (:mod:`.guards`) it goes on.
+    ``nightly``: large; installed where the whole list is asked for.
     """
 
     name: str
     version: str
-    parents: tuple[str, ...] = ()
+    modules: tuple[str, ...]
     requires: tuple[str, ...] = ()
+    extended: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    device: Ending | None = None
+    nightly: bool = False
 
+
+_UNSLOTH = (
+    "accelerate",
+    "bitsandbytes",
+    "datasets<5",
+    "diffusers",
+    "hf_transfer",
+    "huggingface_hub",
+    "msgspec",
+    "nest-asyncio",
+    "peft",
+    "protobuf",
+    "pydantic",
+    "regex",
+    "sentencepiece",
+    "structlog",
+    "transformers<=5.17.0",
+    "trl<=1.15.0",
+    "tyro",
+)
 
 PROJECTS = {
     p.name: p
     for p in (
-        Project("liger-kernel", "0.8.5", ("liger_kernel", "liger_kernel.ops"), ("packaging",)),
         Project(
-            "fla-core",
-            "0.6.0",
-            ("fla.ops", "fla.modules", "fla.modules.norm", "fla.modules.rotary", "fla.modules.activations"),
-            ("einops", "packaging"),
+            "liger-kernel",
+            "0.8.5",
+            ("liger_kernel.transformers", "liger_kernel.ops"),
+            ("packaging",),
+            # one configuration for each kernel, as its own switch has it
+            environment={"LIGER_FUSED_MOE_AUTOTUNE": "0"},
         ),
+        Project("fla-core", "0.6.0", ("fla.ops", "fla.modules"), ("einops", "packaging")),
         Project("conch-triton-kernels", "1.3", ("conch", "conch.kernels")),
-        Project("flag-gems", "5.0.2"),
-        Project("cut-cross-entropy", "25.1.1", ("cut_cross_entropy",)),
+        Project(
+            "flag-gems",
+            "5.0.2",
+            ("flag_gems",),
+            ("packaging", "PyYAML"),
+            ("sqlalchemy",),
+            {"GEMS_VENDOR": "nvidia"},
+            Ending("flag_gems/utils/libentry.py", "Torch not compiled with CUDA enabled"),
+        ),
+        Project("cut-cross-entropy", "25.1.1", ("cut_cross_entropy",), environment={"CCE_AUTOTUNE": "0"}),
         Project("sageattention", "1.0.6", ("sageattention",)),
-        Project("torchao", "0.18.0", ("torchao", "torchao.kernel")),
+        Project("torchao", "0.18.0", ("torchao.prototype", "torchao.kernel")),
+        Project("triton-kernels", "0.1.0", ("triton_kernels.rotary_embedding", "triton_kernels.add_vectors")),
+        Project("xformers", "0.0.35", ("xformers.ops",), nightly=True),
+        Project(
+            "unsloth",
+            "2026.10.9",
+            ("unsloth.kernels",),
+            ("unsloth_zoo==2026.10.9",),
+            _UNSLOTH,
+            nightly=True,
+        ),
     )
 }
 
 
-def requirements() -> list[str]:
-    """What pip installs, without dependencies, into the folder of packages."""
-    needed = {r for p in PROJECTS.values() for r in p.requires}
-    return [f"{p.name}=={p.version}" for p in PROJECTS.values()] + sorted(needed)
+def requirements(*, whole: bool = False) -> list[str]:
+    """What pip installs, without dependencies, into the folder of packages; ``whole``: the large ones too."""
+    chosen = [p for p in PROJECTS.values() if whole or not p.nightly]
+    needed = {r for p in chosen for r in p.requires}
+    return [f"{p.name}=={p.version}" for p in chosen] + sorted(needed)
 
 
-def _empty_parent(name: str, folder: Path) -> None:
-    """``name`` as a package with nothing of its own: its modules import each other by path."""
-    if name in sys.modules:
-        return
-    module: Any = ModuleType(name)
-    module.__path__ = [str(folder / name.replace(".", "/"))]
-    sys.modules[name] = module
-    parent, _, child = name.rpartition(".")
-    if parent:
-        setattr(importlib.import_module(parent), child, module)
+def extended(*, whole: bool = False) -> list[str]:
+    """What pip installs with dependencies beside PyTorch; none of them brings Triton."""
+    return sorted({r for p in PROJECTS.values() if whole or not p.nightly for r in p.extended})
 
 
 def load(project: str, module: str, folder: Path) -> Any:
     """The module ``module`` of ``project``, from ``folder``; ``import triton`` means tri already."""
+    for name, value in PROJECTS[project].environment.items():
+        os.environ.setdefault(name, value)
+    # behind the environment's own packages: a folder of packages is no place to take PyTorch's dependencies from
     if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-    for name in PROJECTS[project].parents:
-        _empty_parent(name, folder)
+        sys.path.append(str(folder))
     return importlib.import_module(module)

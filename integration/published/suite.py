@@ -9,6 +9,7 @@ from pathlib import Path
 from integration.published import ao, cce, conch, fla, gems, liger, more, sage
 from integration.published.cases import CASES, Bench, Case, Outcome, run
 from integration.published.guards import guarded
+from integration.published.tuning import untuned
 
 __all__ = ["MODULES", "report", "select"]
 
@@ -25,7 +26,7 @@ def report(cases: Sequence[Case], device: str, folder: Path) -> int:
     """Run ``cases`` with tensors on ``device``, write a line for each; how many failed."""
     bench = Bench(device, folder)
     failed = 0
-    with guarded(device):
+    with guarded(device), untuned():
         for item in cases:
             outcome = run(item, bench)
             failed += not outcome.passed

@@ -1,0 +1,118 @@
+"""Importing packages whole, by the names that their users import, each in a process of its own.
+
+Nothing is patched: tri stands in for ``triton``, and that is all.  A package that ends in the search for its own device is
+imported once more with what :mod:`.guards` says of PyTorch's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from integration.published.importing import MARK
+from integration.published.projects import PROJECTS, Project
+
+__all__ = [
+    "IMPORTS",
+    "NEEDS_A_PACKAGE",
+    "NEEDS_ITS_DEVICE",
+    "REFUSED",
+    "Import",
+    "attempt",
+    "attempts",
+    "report",
+]
+
+IMPORTS = "imports"
+NEEDS_ITS_DEVICE = "needs its device"
+NEEDS_A_PACKAGE = "needs a package"
+REFUSED = "fails"
+_SECONDS = 600
+
+
+@dataclass(frozen=True)
+class Import:
+    """What became of the import of ``module``: ``state``, and where and how it ended if it did."""
+
+    project: str
+    module: str
+    state: str
+    seconds: float = 0.0
+    file: str = ""
+    line: int = 0
+    code: str = ""
+    error: str = ""
+
+    def __str__(self) -> str:
+        if self.state == IMPORTS:
+            return f"{self.project}: import {self.module} ({self.seconds:.1f} s)"
+        return f"{self.project}: import {self.module}: {self.state}: {self.file}:{self.line}: {self.code}: {self.error}"
+
+
+def attempt(project: Project, module: str, folder: Path, *, guarded: bool = False) -> Import:
+    """Import ``module`` in a fresh process, with ``guarded`` as if PyTorch had one of its devices."""
+    environment = {**os.environ, **project.environment, "TORCHDYNAMO_DISABLE": "1"}
+    command = [sys.executable, "-W", "ignore", "-m", "integration.published.importing", str(folder), module]
+    done = subprocess.run(
+        [*command, *(["--guarded"] if guarded else [])],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )
+    reported = _reported(done.stdout)
+    if reported is None:
+        last = (done.stderr.strip() or f"status {done.returncode}").splitlines()[-1]
+        return Import(project.name, module, REFUSED, error=last)
+    return Import(project.name, module, _state(project, reported), **reported)
+
+
+def _reported(output: str) -> dict[str, Any] | None:
+    """The last line of a child's output, after whatever the package printed; None where it did not get there."""
+    lines = output.strip().splitlines()
+    if not lines or not lines[-1].startswith(MARK):
+        return None
+    found: dict[str, Any] = json.loads(lines[-1].removeprefix(MARK))
+    return found
+
+
+def _state(project: Project, reported: dict[str, Any]) -> str:
+    error: str = reported["error"]
+    if not error:
+        return IMPORTS
+    device = project.device
+    if device is not None and reported["file"] == device.file and device.words in error:
+        return NEEDS_ITS_DEVICE
+    missing = error.startswith("ModuleNotFoundError") and "triton" not in error
+    return NEEDS_A_PACKAGE if missing else REFUSED
+
+
+def attempts(names: Sequence[str], folder: Path, *, whole: bool) -> Iterator[Import]:
+    """Every module of the packages whose names hold one of ``names``; ``whole``: of the large ones, too."""
+    for project in PROJECTS.values():
+        if (project.nightly and not whole) or (names and not any(n in project.name for n in names)):
+            continue
+        for module in project.modules:
+            found = attempt(project, module, folder)
+            yield found
+            if found.state == NEEDS_ITS_DEVICE:
+                yield attempt(project, module, folder, guarded=True)
+
+
+def report(names: Sequence[str], folder: Path, *, whole: bool) -> int:
+    """A line for each import; how many fail."""
+    found = []
+    for item in attempts(names, folder, whole=whole):
+        found.append(item)
+        sys.stdout.write(f"{item}\n")
+        sys.stdout.flush()
+    failed = sum(item.state in (REFUSED, NEEDS_A_PACKAGE) for item in found)
+    sys.stdout.write(f"{len(found) - failed} of {len(found)} imports end as they should\n")
+    return failed
