@@ -8,19 +8,18 @@ its regions is refused, since whoever goes by it as by other ops would see nothi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
+from integration.tests.third_party_ops import FLOW, ChooseOp, RepeatOp
 from tri_core import mlir
 from tri_core.api import CommonOptions, Pass, StageContext
 from tri_core.codegen import service
 from tri_core.errors import VerificationError
-from tri_core.ir.regions import Edge, LoopLike, RegionBranch, RegionBranchTerminator
-from tri_core.ir.rewriting import terminator
 from tri_core.ir.views import isa
-from tri_core.mlir import ext, ir, registry, scf
+from tri_core.mlir import ir, registry, scf
 from tri_core.passes import ttir_stage
 from tri_core.text import parse_module
 from tri_gpu_dialect import ttgir_stage
@@ -31,58 +30,6 @@ from tri_gpu_dialect.policies.loads import LoadStrategy
 from tri_gpu_dialect.testing import ReferencePrimitives, make_target
 from tri_gpu_dialect.transforms.pipeline.strategies import AsyncCopy, ThroughRegisters
 from tri_runtime.simulator import simulate
-
-
-class FLOW(ext.Dialect, name="their_flow"):  # type: ignore[call-arg]  # the bindings read it
-    """Control flow as somebody else may have it."""
-
-
-class RepeatOp(FLOW.Operation, name="repeat", traits=[LoopLike]):
-    """Runs its region ``times`` times, and at least once: the results come from its terminator alone."""
-
-    outs: Sequence[ext.Result[Any]]
-    times: ext.Operand[Any]
-    inits: Sequence[ext.Operand[Any]]
-    body: ext.Region
-
-    def region_edges(self) -> list[Edge]:
-        """Into the body, back, and on behind it."""
-        op, count = self.operation, len(self.operation.results)
-        block = op.regions[0].blocks[0]
-        end = terminator(block)
-        return [Edge(op, op, 1, count, block), Edge(op, end, 0, count, block), Edge(op, end, 0, count, None)]
-
-
-class ChooseOp(FLOW.Operation, name="choose", traits=[RegionBranch]):
-    """Runs the first region where ``which`` is true, else the second."""
-
-    outs: Sequence[ext.Result[Any]]
-    which: ext.Operand[Any]
-    first: ext.Region
-    second: ext.Region
-
-    def region_edges(self) -> list[Edge]:
-        """Into either, and on behind it."""
-        op, count = self.operation, len(self.operation.results)
-        blocks = [region.blocks[0] for region in op.regions]
-        return [
-            *(Edge(op, op, 1, 0, block) for block in blocks),
-            *(Edge(op, terminator(block), 0, count, None) for block in blocks),
-        ]
-
-
-class NextOp(FLOW.Operation, name="next", traits=[ir.IsTerminatorTrait, RegionBranchTerminator]):
-    """Ends a region with what it gives."""
-
-    values: Sequence[ext.Operand[Any]]
-
-
-class SilentOp(FLOW.Operation, name="silent"):
-    """Says nothing of its region."""
-
-    outs: Sequence[ext.Result[Any]]
-    body: ext.Region
-
 
 registry.add_dialect(FLOW)
 

@@ -17,12 +17,11 @@ import pytest
 
 import tri
 from integration.kernels.matmul import matmul
+from integration.tests.third_party_ops import BLOCK, BlockLoadOp
 from tri_core import mlir
 from tri_core.api import CommonOptions, Pass, StageContext, Target, TargetKey, TargetSpec
 from tri_core.codegen import service
 from tri_core.dialects.tt import LoadOp
-from tri_core.ir.access import MemoryAccess
-from tri_core.ir.effects import READ_GLOBAL, Effects
 from tri_core.ir.rewriting import rebuild
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import defining_op, isa
@@ -53,10 +52,6 @@ Parts = Sequence[tuple[int, str, str]]
 
 class WAVE(ext.Dialect, name="wave"):  # type: ignore[call-arg]  # the bindings read it
     """A matrix unit of 64 lanes."""
-
-
-class BLOCK(ext.Dialect, name="blocks"):  # type: ignore[call-arg]  # the bindings read it
-    """A matrix unit of 16 lanes that takes operands as blocks of memory lie in registers."""
 
 
 WAVE_PARTS: Mapping[int, Parts] = {
@@ -159,20 +154,6 @@ class BlockMultiplyOp(MachineOp, dialect=BLOCK, name="multiply"):
         return multiplied("blocks", operands)
 
 
-class BlockLoadOp(
-    BLOCK.Operation,
-    name="load",
-    traits=[Effects(READ_GLOBAL.on("base")), MemoryAccess("base", offsets=("row", "column", "stride"))],
-):
-    """A block of the matrix at ``base`` whose rows are ``stride`` elements apart, from ``row`` and ``column`` on; it has no mask."""
-
-    result: ext.Result[Any]
-    base: ext.Operand[Any]
-    row: ext.Operand[Any]
-    column: ext.Operand[Any]
-    stride: ext.Operand[Any]
-
-
 class UnitPrimitives(ReferencePrimitives):
     """The reference GPU with another matrix unit."""
 
@@ -255,7 +236,6 @@ class ExpandLoads(Pass):
         for op in [op for op in all_ops(module.operation) if isa(op, BlockLoadOp)]:
             info = tensor_info(op.results[0].type)
             assert info is not None
-            assert info.encoding is not None
             with ir.InsertionPoint(op), op.location:
                 base, row, column, stride = op.operands
                 rows, columns = (self.places(n, axis, info) for axis, n in enumerate((row, column)))
@@ -273,7 +253,9 @@ class ExpandLoads(Pass):
 
     def places(self, first: ir.Value, axis: int, info: TensorInfo) -> ir.Value:
         """The row, or the column, of each element."""
-        line = tensor_type((info.shape[axis],), first.type, Slice(1 - axis, info.encoding))
+        encoded = info.encoding
+        assert encoded is not None
+        line = tensor_type((info.shape[axis],), first.type, Slice(1 - axis, encoded))
         bounds = {k: ir.IntegerAttr.get(first.type, v) for k, v in (("start", 0), ("end", info.shape[axis]))}
         own = build("tt.make_range", [], [line], bounds)
         own = build("arith.addi", [own, splat(first, line)], [line])
@@ -447,7 +429,7 @@ def test_a_load_of_a_third_party_is_issued_ahead(stages: int, k: int) -> None:
     known = policy(BlockMatrix(), (8, 16, 16), InRegisters(stages=3), 1)
     options = CommonOptions(num_warps=2, num_stages=stages)
     context = StageContext(target=BLOCK_TARGET, options=options, kernel_name="product", codegen=service())
-    passes = {"ttgir.pipeline": [LoadOperands()], "ttgir.end": [ExpandLoads()]}
+    passes: Mapping[str, Sequence[Pass]] = {"ttgir.pipeline": [LoadOperands()], "ttgir.end": [ExpandLoads()]}
     random = np.random.default_rng(k)
     a, b = (random.standard_normal(s).astype(np.float16) for s in ((32, k), (k, 32)))
     c = np.full((32, 32), np.nan, np.float32)

@@ -51,8 +51,8 @@ def deferred() -> Iterator[None]:
         yield
     finally:
         waiting.open = False
-        for number, handler in waiting.handlers.items():
-            signal.signal(number, handler)
+        for replaced, before in waiting.handlers.items():
+            signal.signal(replaced, before)
         _raise(list(dict.fromkeys(waiting.arrived)))
 
 

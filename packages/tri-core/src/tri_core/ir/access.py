@@ -117,6 +117,6 @@ def access_of(op: ir.Operation) -> Access | None:
 def global_load(op: ir.Operation) -> Access | None:
     """The access of ``op`` where all that it does is to read global memory through pointers, and to give that as its result; else None."""
     parts = MemoryAccess.of(op.name)
-    if parts is None or parts.stored or parts.into or effects_of(op) != {READ_GLOBAL}:
+    if parts is None or parts.stored or parts.into or effects_of(op) != frozenset({READ_GLOBAL}):
         return None
     return Access(op, parts)
