@@ -140,6 +140,9 @@ def published(session: nox.Session) -> None:
     if not {"--torch", "--target"} & set(arguments):
         session.run(*run, "--packages", str(folder), "--imports")
     session.run(*run, "--packages", str(folder), *arguments)
+    if whole or not session.posargs:
+        share = () if whole else ("--every", "12")
+        session.run("python", "-m", "integration.published.operators", "--packages", str(folder), *share)
     if not session.posargs:
         session.install("nvidia-cuda-nvdisasm")
         _install(session, [*CORE, *GPU, "tri-backend-nvidia"])

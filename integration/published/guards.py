@@ -22,11 +22,27 @@ def _no_guard(*unused: Any, **unused_too: Any) -> Any:
     return nullcontext()
 
 
+class _Philox:
+    """A generator as PyTorch has for a GPU: its state is a seed and an offset."""
+
+    def __init__(self) -> None:
+        self._state = torch.tensor([0x1234567, 0]).view(torch.uint8)
+
+    def get_state(self) -> torch.Tensor:
+        """Seed and offset, 16 bytes."""
+        return self._state.clone()
+
+    def set_state(self, state: torch.Tensor) -> None:
+        """As :meth:`get_state` gave it."""
+        self._state = state.clone()
+
+
 _ON_HOST = {
     "device": _no_guard,
     "device_of": _no_guard,
     "current_device": lambda: 0,
     "device_count": lambda: 1,
+    "default_generators": (_Philox(),),
     "get_device_name": lambda device=None: "host",
     "get_device_capability": lambda device=None: (8, 0),
     "get_device_properties": lambda device=None: SimpleNamespace(

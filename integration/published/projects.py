@@ -86,7 +86,21 @@ PROJECTS = {
         Project("cut-cross-entropy", "25.1.1", ("cut_cross_entropy",), environment={"CCE_AUTOTUNE": "0"}),
         Project("sageattention", "1.0.6", ("sageattention",)),
         Project("torchao", "0.18.0", ("torchao.prototype", "torchao.kernel")),
-        Project("triton-kernels", "0.1.0", ("triton_kernels.rotary_embedding", "triton_kernels.add_vectors")),
+        # OpenAI's triton_kernels, of Triton's own tree
+        Project(
+            "tokenspeed-triton-kernels",
+            "1.0.0.post20260510",
+            (
+                "triton_kernels.matmul",
+                "triton_kernels.topk",
+                "triton_kernels.reduce",
+                "triton_kernels.swiglu",
+            ),
+            extended=("pytest",),
+        ),
+        Project("mlstm-kernels", "2.0.6", ("mlstm_kernels.torch",), ("einops",)),
+        Project("spconv-triton", "1.0.0", ("spconv_triton.pytorch",)),
+        Project("flash-sparse-attn", "2.0.6", ("flash_sparse_attn",)),
         Project("xformers", "0.0.35", ("xformers.ops",), nightly=True),
         Project(
             "unsloth",

@@ -179,3 +179,99 @@ def test_kernels_take_no_more_than_tritons() -> None:
         # as many CTAs as memory has room for, whatever registers they take
         by_memory = occupancy(unit, warps=1, registers=16, shared=mine["shared"]).blocks
         assert mine["shared"] <= theirs["shared"] or by_memory >= theirs["ctas"], name
+
+
+# --- operators by introspection --------------------------------------------------------------------------
+
+
+def test_operators_are_judged() -> None:
+    from integration.published.cases import Check
+    from integration.published.operators.operator import Operator, judge
+    from tri_core.errors import Unsupported
+
+    def of(body: Callable[[], Any]) -> tuple[str, str]:
+        verdict = judge(Operator("p", "o", body))
+        return verdict.state, verdict.reason
+
+    def raises(error: Exception) -> Callable[[], Any]:
+        def body() -> Any:
+            raise error
+
+        return body
+
+    one = torch.ones(3)
+    assert of(lambda: [Check("x", one, one.double())]) == ("right", "")
+    assert of(lambda: [Check("x", one, one.double() * 2)])[0] == "wrong"
+    assert of(list) == ("no arguments", "nothing to compare")
+    assert of(raises(Unsupported("not this")))[0] == "refused"
+    assert of(raises(ValueError("must be a CUDA tensor")))[0] == "needs its device"
+    state, reason = of(raises(KeyError("k")))
+    assert state == "fails"
+    assert "KeyError" in reason
+    assert "test_published.py" in reason
+
+
+@pytest.mark.parametrize("name", ["mul.Tensor", "relu_", "gt.Tensor_out", "sigmoid_backward"])
+def test_arguments_of_pytorchs_operators(name: str) -> None:
+    """What PyTorch's samples give is taken by PyTorch's operator itself, and another operator's results are seen."""
+    from integration.published.operators import aten
+
+    found = aten.calls(name, {"mul.Tensor": [((torch.ones(2, 3), torch.full((3,), 2.0)), {})]})
+    operator = aten.overload(name)
+    assert all(c.error <= c.tolerance for c in aten.against_pytorch(name, operator, found))
+
+    def other(*args: Any, **kwargs: Any) -> Any:
+        made = operator(*args, **kwargs)
+        return made.logical_not_() if made.dtype == torch.bool else made.add_(1)
+
+    assert any(c.error > c.tolerance for c in aten.against_pytorch(name, other, found))
+
+
+def test_gradients_of_an_operator_are_compared() -> None:
+    from integration.published.operators.differentiated import beside
+
+    given = {"x": torch.randn(4, generator=torch.Generator().manual_seed(0)), "n": 3}
+    right = list(beside(lambda x, n: x.sin() * n, lambda x, n: x.sin() * n, given))
+    assert [c.name for c in right] == ["out", "dx"]
+    assert all(c.error <= c.tolerance for c in right)
+    wrong = beside(lambda x, n: x.detach().sin() * n + (x - x.detach()), lambda x, n: x.sin() * n, given)
+    assert [c.error <= c.tolerance for c in wrong] == [True, False]
+
+
+def test_a_parameter_without_a_recipe_is_named() -> None:
+    from integration.published.operators import recipes
+    from integration.published.operators.operator import NoArguments
+
+    assert set(recipes.arguments(lambda q, k, mode="x": None, recipes.attention)) == {"q", "k"}
+    with pytest.raises(NoArguments, match="its parameter flavour"):
+        recipes.arguments(lambda q, flavour: None, recipes.attention)
+
+
+def test_a_process_that_ends_takes_only_its_operator_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    from integration.published.operators import driver
+    from integration.published.operators.worker import BEGIN, END
+
+    def line(mark: str, value: Any) -> str:
+        return mark + json.dumps(value)
+
+    runs = iter(
+        [
+            [
+                line(BEGIN, [0, "a"]),
+                line(END, {"name": "a"}),
+                line(BEGIN, [1, "b"]),
+                -11,
+            ],
+            [line(BEGIN, [2, "c"]), line(END, {"name": "c"}), 0],
+        ]
+    )
+    starts: list[int] = []
+
+    def lines(package: str, folder: Path, start: int, every: int) -> Any:
+        starts.append(start)
+        return next(runs)
+
+    monkeypatch.setattr(driver, "_lines", lines)
+    found = list(driver.verdicts("fla-core", Path()))
+    assert [(r["name"], r.get("state")) for r in found] == [("a", None), ("b", driver.ENDED), ("c", None)]
+    assert starts == [0, 2]

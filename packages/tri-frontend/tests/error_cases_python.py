@@ -182,12 +182,6 @@ CASES = [
         "for i in range(n):",
     ),
     Case(
-        "if p:\n    pass",
-        "the condition of an if is a pointer",
-        "compare its value after a load",
-        "if p:",
-    ),
-    Case(
         "def inner(y):\n    return y",
         "kernels cannot use this syntax (FunctionDef)",
         "define the function at module level and decorate it with @tri.jit",

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tri
+import tri.compat.triton as compat
 import tri.language as tl
 from tri_core import knobs, plugins
 from tri_core.plugins import PluginManager, candidate_of
@@ -131,6 +132,12 @@ def test_static_methods_of_aggregates() -> None:
     assert out.tolist() == [21, 14]
 
 
+def test_the_former_name_of_the_decorator_of_aggregates() -> None:
+    with compat.installed():
+        former = importlib.import_module("triton.language.core")._aggregate
+    assert former is tl.aggregate
+
+
 # --- what one version or the other accepts ------------------------------------------------------------------
 
 
@@ -147,3 +154,22 @@ def test_a_scalar_has_no_dimension_to_keep() -> None:
         with context:
             column_of_a_scalar[(1,)](out, np.full(1, 4, np.float32))
         assert out[0] == 5
+
+
+@tri.jit
+def whether_given(out_ptr, x_ptr, y_ptr):
+    total = 0
+    if x_ptr:
+        total += 1
+    if y_ptr:
+        total += 2
+    tl.store(out_ptr, total)
+
+
+def test_a_pointer_is_true_unless_it_is_null() -> None:
+    for context in (contextlib.nullcontext, tri.interpret):
+        for y, want in ((None, 1), (np.ones(1, np.float32), 3)):
+            out = np.zeros(1, np.int32)
+            with context():
+                whether_given[(1,)](out, np.ones(1, np.float32), y)
+            assert out[0] == want

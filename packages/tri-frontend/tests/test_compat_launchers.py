@@ -280,3 +280,21 @@ def test_what_is_no_number_is_not_rounded() -> None:
 def test_only_float32_rounds_to_tf32() -> None:
     with pytest.raises(DescriptorError, match="round_f32_to_tf32 is only supported for float32 tensors"):
         TensorDescriptor.from_tensor(np.zeros((8, 8), np.float16), [8, 8], round_f32_to_tf32=True)
+
+
+@tri.jit
+def stored_scaled(out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, i * n)
+
+
+@pytest.mark.parametrize("given", [(1, 8), (1,), ()])
+def test_a_compiled_kernel_takes_all_arguments_or_those_that_are_no_constants(given: tuple[int, ...]) -> None:
+    """A 1 is specialised on, so that it is a constant that nobody declared: with it and without."""
+    out = np.zeros(8, np.int32)
+    compiled = stored_scaled[(1,)](out, 1, BLOCK=8)
+    out[:] = 0
+    compiled[(1, 1, 1)](out, *given)
+    np.testing.assert_array_equal(out, np.arange(8))
+    with pytest.raises(LaunchError, match="takes 3 arguments"):
+        compiled[(1, 1, 1)](out, 1, 8, 9)

@@ -45,8 +45,8 @@ def truth(g: Generator, value: Any, what: str) -> bool | tensor:
                 remedy="choose element by element with tl.where, or reduce it, e.g. with tl.max",
             )
         value = reshape_to(g.b, value, ())
-    if value.dtype.is_ptr():
-        raise CompilationError(f"{what} is a pointer", remedy="compare its value after a load")
+    if value.dtype.is_ptr():  # as in C and Triton: whether it is not null
+        value = convert(g.b, value, t.int64)
     return convert(g.b, value, t.int1)
 
 

@@ -44,7 +44,7 @@ def forget() -> None:
 def launch(
     source: ASTSource, kernel: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any = None
 ) -> None:
-    """Launch ``kernel`` over ``grid`` with the arguments of all parameters, or of those that are no constants.
+    """Launch ``kernel`` over ``grid`` with the arguments of all parameters, of those that are no constants, or of those not declared so.
 
     ``stream`` is what the runtime takes as a stream; None: the framework's current one.  LaunchError for another number of arguments, and for a pointer that is less aligned than the kernel was
     compiled for.
@@ -59,12 +59,15 @@ def launch(
 
 
 def _by_name(source: ASTSource, kernel: CompiledKernel, args: Sequence[Any]) -> dict[str, Any]:
-    """``args``, of all parameters or of those that are no constants, by name; LaunchError for another number."""
+    """``args``, of all parameters, of those that are no constants, or of those not declared constants, by name; else LaunchError.
+
+    The last as in Triton before 3.3, which dropped a value that it had specialised on, 1 say, by itself.
+    """
     names = source.fn.arg_names
-    if len(args) == len(names):
-        return dict(zip(names, args, strict=True))
-    if len(args) == len(source.types):
-        return dict(zip(source.types, args, strict=True))
+    undeclared = [p.name for p in source.fn.params if not p.is_constexpr]
+    for taken in (names, list(source.types), undeclared):
+        if len(args) == len(taken):
+            return dict(zip(taken, args, strict=True))
     raise LaunchError(
         f"{kernel.name} takes {len(names)} arguments, or {len(source.types)} without constants; "
         f"{len(args)} were given",

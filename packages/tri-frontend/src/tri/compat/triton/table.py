@@ -174,7 +174,14 @@ MODULES: dict[str, Module] = {
             "tri.language.builtin",
             f"{_HERE}.core",
         ),
-        {**_TYPES, **_UTILS, **_SHAPES, "JITCallable": _JIT["JITCallable"]},
+        {
+            **_TYPES,
+            **_UTILS,
+            **_SHAPES,
+            "JITCallable": _JIT["JITCallable"],
+            # the decorator's name up to Triton 3.6
+            "_aggregate": f"{_LANGUAGE}:aggregate",
+        },
     ),
     "triton.language.math": Module(_MATH_SOURCES),
     "triton.language.libdevice": Module(_LIBDEVICE),

@@ -1,0 +1,1 @@
+"""Public operators of published packages, found by introspection, with arguments by kind."""

@@ -1,0 +1,37 @@
+"""mlstm-kernels: every kernel that its registry lists, against its own parallel PyTorch in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from integration.published.cases import Check
+from integration.published.operators import recipes
+from integration.published.operators.differentiated import beside
+from integration.published.operators.operator import Operator
+from integration.published.projects import load
+
+__all__ = ["operators"]
+
+_NAME = "mlstm-kernels"
+
+
+def operators(folder: Path) -> Iterator[Operator]:
+    """The kernels in Triton of ``get_available_mlstm_kernels()``."""
+    package = load(_NAME, "mlstm_kernels.torch", folder)
+    for name in package.get_available_mlstm_kernels():
+        if "triton" in name:
+            gates = "siging" if "siging" in name else "native"
+            plain = "parallel--native_siging_autograd" if gates == "siging" else "parallel--native_autograd"
+            reference = package.get_mlstm_kernel(plain)
+            yield Operator(_NAME, name, partial(_checks, package.get_mlstm_kernel(name), reference))
+
+
+def _checks(function: Callable[..., Any], reference: Callable[..., Any]) -> Iterator[Check]:
+    heads = (recipes.BATCH, recipes.HEADS, 128)
+    known = {n: partial(recipes.normal, *heads, recipes.FEATURES) for n in "qkv"}
+    known |= {n: partial(recipes.normal, *heads) for n in "if"}
+    given = recipes.arguments(reference, known)
+    yield from beside(function, reference, given, tolerance=5e-3)

@@ -1,0 +1,18 @@
+"""The packages whose operators are judged, and the operators that are not right by the package itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["DEFECTS", "PACKAGES"]
+
+PACKAGES = ("conch-triton-kernels", "fla-core", "flag-gems", "mlstm-kernels")
+
+#: package/operator -> what the package does, read in its source; the same on every device
+DEFECTS: Mapping[str, str] = {
+    "flag-gems/avg_pool2d": "with ceil_mode it divides by the whole window, PyTorch by what is inside of the padded image",
+    "flag-gems/avg_pool2d_backward": "as avg_pool2d",
+    "flag-gems/native_group_norm": "its mask keeps channels of the next group where a group's size is no power of two",
+    "flag-gems/native_group_norm_backward": "as native_group_norm",
+    "flag-gems/_weight_norm_interface": "it leaves its results as they were unless dim is the first or the last",
+}

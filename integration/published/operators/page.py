@@ -1,0 +1,106 @@
+"""The page ``docs/published-operators.md``: verdicts that were kept, as tables."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from integration.published.operators.packages import DEFECTS, PACKAGES
+from integration.published.projects import PROJECTS
+
+__all__ = ["PAGE", "RESULTS", "kept", "page", "save", "summary", "worse"]
+
+RESULTS = Path(__file__).with_name("results.json")
+PAGE = Path(__file__).parents[3] / "docs" / "published-operators.md"
+Record = dict[str, Any]
+_RIGHT = "right"
+
+
+def _defect(record: Record) -> str | None:
+    return DEFECTS.get(f"{record['package']}/{record['name']}")
+
+
+def worse(records: Iterable[Record], before: Iterable[Record]) -> list[str]:
+    """The operators that are right in ``before`` and not so in ``records``."""
+    right = {(r["package"], r["name"]) for r in before if r["state"] == _RIGHT}
+    found = [r for r in records if (r["package"], r["name"]) in right and r["state"] != _RIGHT]
+    return [f"{r['package']}/{r['name']}: {r['state']}: {r['reason']}" for r in found]
+
+
+def kept() -> list[Record]:
+    """The verdicts that were saved."""
+    found: list[Record] = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    return found
+
+
+def summary(records: Sequence[Record]) -> str:
+    """A line with the numbers."""
+    states = Counter(r["state"] for r in records)
+    return f"{len(records)} operators: " + ", ".join(f"{n} {s}" for s, n in states.most_common()) + "\n"
+
+
+def save(records: Sequence[Record], packages: Iterable[str]) -> None:
+    """Keep ``records`` in place of what was kept of ``packages``, and write the page."""
+    others = [r for r in kept() if r["package"] not in set(packages)]
+    fields = ("package", "name", "state", "checks", "error", "reason")
+    made = sorted(
+        [*others, *({f: r[f] for f in fields} for r in records)], key=lambda r: (r["package"], r["name"])
+    )
+    RESULTS.write_text("[\n" + ",\n".join(json.dumps(r) for r in made) + "\n]\n")
+    PAGE.write_text(page(made))
+
+
+def page(records: Sequence[Record]) -> str:
+    """The text of the page."""
+    parts = [_HEAD, _numbers(records)]
+    for package in PACKAGES:
+        own = [r for r in records if r["package"] == package]
+        if own:
+            parts.append(_package(package, own))
+    return "\n".join(parts)
+
+
+_HEAD = """# Operators of published packages
+
+Public operators that the packages list themselves, on the CPU target at small shapes, against PyTorch's operators or the package's
+own plain PyTorch in float64, with gradients where there are any. Arguments are those of PyTorch's own tests of operators, or
+made by the names of parameters. Of tuned kernels one configuration runs. `nox -s published` judges a sample, `nox -s published -- --all`
+judges all. Written by `python -m integration.published.operators --save`.
+
+- *right*: every result is as exact as float32 allows.
+- *needs its device*: the package asks for a GPU's tensors before it launches anything.
+- *no arguments*: neither PyTorch's tests nor the names of its parameters give arguments that it takes, or there is nothing to compare with.
+- *refused*: the package, or tri, says in an error that it does not do this. *fails*: another error. *wrong*: a result differs.
+"""
+
+
+def _numbers(records: Sequence[Record]) -> str:
+    states = [s for s, _ in Counter(r["state"] for r in records).most_common()]
+    lines = [f"| package | operators | {' | '.join(states)} |", f"| --- {'| --- ' * (len(states) + 1)}|"]
+    for package in [*PACKAGES, ""]:
+        own = [r for r in records if not package or r["package"] == package]
+        if own:
+            counted = Counter(r["state"] for r in own)
+            name = f"{package} {PROJECTS[package].version}" if package else "all"
+            lines.append(f"| {name} | {len(own)} | {' | '.join(str(counted[s]) for s in states)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _package(package: str, records: Sequence[Record]) -> str:
+    right = ", ".join(f"`{r['name']}`" for r in records if r["state"] == _RIGHT)
+    lines = [f"## {package}", "", f"Right: {right}.", ""]
+    others = [r for r in records if r["state"] != _RIGHT]
+    if others:
+        lines += ["| operator | | reason |", "| --- | --- | --- |"]
+        lines += [f"| `{r['name']}` | {r['state']} | {_cell(r)} |" for r in others]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _cell(record: Record) -> str:
+    defect = _defect(record)
+    text = f"the package's: {defect}" if defect else str(record["reason"])
+    return text.replace("|", "\\|").replace("<", "&lt;")
