@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ NEEDS_ITS_DEVICE = "needs its device"
 NEEDS_A_PACKAGE = "needs a package"
 REFUSED = "fails"
 _SECONDS = 600
+_TOP = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -57,16 +59,20 @@ class Import:
 
 def attempt(project: Project, module: str, folder: Path, *, guarded: bool = False) -> Import:
     """Import ``module`` in a fresh process, with ``guarded`` as if PyTorch had one of its devices."""
-    environment = {**os.environ, **project.environment, "TORCHDYNAMO_DISABLE": "1"}
+    paths = os.pathsep.join([str(_TOP), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, **project.environment, "TORCHDYNAMO_DISABLE": "1", "PYTHONPATH": paths}
     command = [sys.executable, "-W", "ignore", "-m", "integration.published.importing", str(folder), module]
-    done = subprocess.run(
-        [*command, *(["--guarded"] if guarded else [])],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
+    # some packages write what they generate where they are imported
+    with tempfile.TemporaryDirectory() as place:
+        done = subprocess.run(
+            [*command, *(["--guarded"] if guarded else [])],
+            env=environment,
+            cwd=place,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
     reported = _reported(done.stdout)
     if reported is None:
         last = (done.stderr.strip() or f"status {done.returncode}").splitlines()[-1]

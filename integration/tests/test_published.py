@@ -142,6 +142,15 @@ def test_a_package_that_looks_for_its_device_is_given_one(tmp_path: Path) -> Non
     assert attempt(project, "asks_torch", tmp_path, guarded=True).state == "imports"
 
 
+def test_what_a_package_writes_as_it_is_imported_stays_out_of_the_tree(tmp_path: Path) -> None:
+    from integration.published.imports import attempt
+    from integration.published.projects import Project
+
+    _package(tmp_path, "writes_here", "open('generated_by_an_import.txt', 'w').close()\n")
+    assert attempt(Project("p", "1", ("writes_here",)), "writes_here", tmp_path).state == "imports"
+    assert not Path("generated_by_an_import.txt").exists()
+
+
 def test_large_packages_are_for_the_night() -> None:
     small, whole = requirements(), requirements(whole=True)
     assert set(small) < set(whole)

@@ -32,7 +32,7 @@ def _late(signum: int, frame: Any) -> None:
     raise TooLong(f"more than {LIMIT} s")
 
 
-def _told(record: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _reported(record: dict[str, Any], folder: Path) -> dict[str, Any]:
     """``record`` without the place where the packages lie."""
     return record | {"reason": record["reason"].replace(f"{folder}/", "")}
 
@@ -58,7 +58,7 @@ def main(package: str, folder: Path, start: int, step: int, names: list[str]) ->
             verdict = judge(operator)
             signal.alarm(0)
             faulthandler.cancel_dump_traceback_later()
-            sys.stdout.write(f"\n{END}{json.dumps(_told(verdict.as_record(), folder))}\n")
+            sys.stdout.write(f"\n{END}{json.dumps(_reported(verdict.as_record(), folder))}\n")
             sys.stdout.flush()
 
 
