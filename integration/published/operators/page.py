@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,6 +19,7 @@ RESULTS = Path(__file__).with_name("results.json")
 PAGE = Path(__file__).parents[3] / "docs" / "published-operators.md"
 Record = dict[str, Any]
 _RIGHT = "right"
+_WIDTH = 110
 
 
 def _defect(record: Record) -> str | None:
@@ -55,12 +58,28 @@ def save(records: Sequence[Record], packages: Iterable[str]) -> None:
 
 def page(records: Sequence[Record]) -> str:
     """The text of the page."""
-    parts = [_HEAD, _numbers(records)]
+    parts = [_wrapped(_HEAD) + "\n", _numbers(records)]
     for package in PACKAGES:
         own = [r for r in records if r["package"] == package]
         if own:
             parts.append(_package(package, own))
     return "\n".join(parts)
+
+
+def _wrapped(text: str) -> str:
+    """Paragraphs and items of lists, in lines as the docs have them."""
+    paragraphs = re.split(r"\n(?=\n|- )", text)
+    return "\n".join(
+        "\n" * p.startswith("\n")
+        + textwrap.fill(
+            " ".join(p.split()),
+            _WIDTH,
+            subsequent_indent="  " if p.startswith("- ") or p.startswith("\n- ") else "",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for p in paragraphs
+    )
 
 
 _HEAD = """# Operators of published packages
@@ -92,7 +111,7 @@ def _numbers(records: Sequence[Record]) -> str:
 
 def _package(package: str, records: Sequence[Record]) -> str:
     right = ", ".join(f"`{r['name']}`" for r in records if r["state"] == _RIGHT)
-    lines = [f"## {package}", "", f"Right: {right}.", ""]
+    lines = [f"## {package}", "", _wrapped(f"Right: {right}." if right else "None is right."), ""]
     others = [r for r in records if r["state"] != _RIGHT]
     if others:
         lines += ["| operator | | reason |", "| --- | --- | --- |"]
