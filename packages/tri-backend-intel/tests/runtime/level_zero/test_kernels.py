@@ -110,6 +110,27 @@ def test_empty_and_impossible_grids(fake: FakeLevelZero, adds: Adds) -> None:
     assert not adds.seen
 
 
+@pytest.mark.parametrize("axis", range(3))
+def test_a_grid_is_within_what_target_and_device_say(fake: FakeLevelZero, adds: Adds, axis: int) -> None:
+    """The fake device takes 2**32 - 1 groups, the target 2**31 - 1; another device takes 16."""
+
+    def grid(extent: int) -> tuple[int, int, int]:
+        x, y, z = (extent if a == axis else 1 for a in range(3))
+        return x, y, z
+
+    launch = make_launch(kernel_of(fake), image())
+    launch(grid(2**31 - 1), None, [0, 1.0])
+    with pytest.raises(LaunchError, match=f"its {'xyz'[axis]} extent must lie between 0 and {2**31 - 1}"):
+        launch(grid(2**31), None, [0, 1.0])
+    small = kernel_of(fake)
+    setattr(small.queue.ze_device.compute, f"maxGroupCount{'XYZ'[axis]}", 16)
+    launch = make_launch(small, image())
+    launch(grid(16), None, [0, 1.0])
+    with pytest.raises(LaunchError, match="between 0 and 16"):
+        launch(grid(17), None, [0, 1.0])
+    assert [given for _, _, given in adds.seen] == [grid(2**31 - 1), grid(16)]
+
+
 @pytest.mark.parametrize("function", ["zeKernelSetArgumentValue", "zeCommandListAppendLaunchKernel"])
 def test_a_refused_launch_is_an_error_and_frees_the_lock(
     fake: FakeLevelZero, adds: Adds, function: str

@@ -5,6 +5,7 @@ Where the loader needs a newer C library than Python's, ``TRI_TEST_LEVEL_ZERO_PY
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -32,6 +33,8 @@ def added(s, waits=(), signal=None):
     s.launch(kernel, compiled("add").metadata.threads, (16, 1, 1), arguments, signal, waits)
     return places[2]
 """
+#: the devices by the knob alone
+KNOBS = {"TRI_INTEL_STANDIN": "pvc,pvc", "TRI_INTEL_DRIVER": "level_zero"}
 LAYERS = {
     "ZE_ENABLE_VALIDATION_LAYER": "1",
     "ZE_ENABLE_PARAMETER_VALIDATION": "1",
@@ -40,13 +43,18 @@ LAYERS = {
 
 
 def _run(text: str, tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    helpers = Path(__file__).parents[2] / "helpers"
     script = tmp_path / "child.py"
     script.write_text(BEGIN + text)
-    paths = os.pathsep.join([str(helpers), *filter(None, sys.path)])
+    return _python(str(script), **environment)
+
+
+def _python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    helpers = Path(__file__).parents[2] / "helpers"
+    # and not sys.path: the standard library is the child's own
+    paths = os.pathsep.join(filter(None, [str(helpers), os.environ.get("PYTHONPATH")]))
     given = {**os.environ, **LAYERS, "PYTHONPATH": paths, **environment}
     return subprocess.run(
-        [PYTHON, str(script)], env=given, capture_output=True, text=True, timeout=240, check=False
+        [PYTHON, *arguments], env=given, capture_output=True, text=True, timeout=240, check=False
     )
 
 
@@ -188,16 +196,31 @@ subject.launch(add, (16,), [x, x, out, 1000], {"B": 64})
 print([d.arch for d in subject.runtime.devices()], (out == 2 * x).all())
 """
     )
-    helpers = Path(__file__).parents[2] / "helpers"
-    given = {
-        **os.environ,
-        **LAYERS,
-        "PYTHONPATH": os.pathsep.join([str(helpers), *filter(None, sys.path)]),
-        "TRI_INTEL_STANDIN": "pvc,pvc",
-        "TRI_INTEL_DRIVER": "level_zero",
-    }
-    done = subprocess.run(
-        [PYTHON, str(script)], env=given, capture_output=True, text=True, timeout=240, check=False
-    )
+    done = _python(str(script), **KNOBS)
     assert _said(done).splitlines()[0] == "['pvc', 'pvc'] True"
     assert _leaks(done.stdout + done.stderr) == []
+
+
+#: of the kit's runtime level, what asks most of a driver in little time
+SHARE = (
+    "grid/2x3x4",
+    "grid-limit/*",
+    "scalars",
+    "masked-addresses",
+    "order",
+    "host-arrays",
+    "devices",
+    "streams",
+    "after-errors",
+    "loaded-twice",
+)
+
+
+def test_a_share_of_the_kits_runtime_level(tmp_path: Path) -> None:
+    report = tmp_path / "results.json"
+    chosen = [f"--select=runtime/{name}" for name in SHARE]
+    done = _python("-m", "tri_conformance", "--target", "intel:pvc", *chosen, "--json", str(report), **KNOBS)
+    said = _said(done)
+    verdicts = [case["verdict"] for case in json.loads(report.read_text())["cases"]]
+    assert verdicts == ["passed"] * 12, said
+    assert _leaks(said + done.stderr) == []

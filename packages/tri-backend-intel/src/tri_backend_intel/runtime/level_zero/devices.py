@@ -82,7 +82,10 @@ class ZeDevice:
 
     def parts(self) -> list[ZeDevice]:
         """Its sub-devices, each a device to which kernels may go; none where it is in one piece."""
-        return [_described(self.loader, self.driver, h) for h in self.loader.listed("zeDeviceGetSubDevices", self.handle)]
+        return [
+            _described(self.loader, self.driver, h)
+            for h in self.loader.listed("zeDeviceGetSubDevices", self.handle)
+        ]
 
     def can_access(self, other: ZeDevice) -> bool:
         """Whether kernels here may read and write memory of ``other``."""

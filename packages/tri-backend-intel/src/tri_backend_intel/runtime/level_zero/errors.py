@@ -7,12 +7,8 @@ from tri_core.api import DeviceError, KernelFault, TriError
 
 __all__ = ["INSTALL_DRIVER", "INSTALL_LOADER", "error", "name_of"]
 
-INSTALL_LOADER = (
-    "install Level Zero's loader (libze1 in Debian and Ubuntu, level-zero elsewhere), or name it in TRI_INTEL_LEVEL_ZERO"
-)
-INSTALL_DRIVER = (
-    "install Intel's GPU driver (libze-intel-gpu1 or intel-level-zero-gpu), and let this user read /dev/dri/render*"
-)
+INSTALL_LOADER = "install Level Zero's loader (libze1 in Debian and Ubuntu, level-zero elsewhere), or name it in TRI_INTEL_LEVEL_ZERO"
+INSTALL_DRIVER = "install Intel's GPU driver (libze-intel-gpu1 or intel-level-zero-gpu), and let this user read /dev/dri/render*"
 
 #: after these nothing runs on the device any more
 _LOST = (Result.ERROR_DEVICE_LOST, Result.ERROR_DEVICE_REQUIRES_RESET)

@@ -61,7 +61,9 @@ class ZeEvent:
 class ZeEvents:
     """A pool of ``count`` events with time stamps, in ``context`` for ``device``; :meth:`close` gives them back."""
 
-    def __init__(self, loader: Loader, context: int, device: int, properties: DeviceProperties, count: int) -> None:
+    def __init__(
+        self, loader: Loader, context: int, device: int, properties: DeviceProperties, count: int
+    ) -> None:
         self._loader, self._properties = loader, properties
         flags = EventPoolFlag.KERNEL_TIMESTAMP | EventPoolFlag.HOST_VISIBLE
         desc, devices = EventPoolDesc.new(flags=flags, count=count), (ctypes.c_void_p * 1)(device)
@@ -81,7 +83,9 @@ class ZeEvents:
         bits = self._properties.kernelTimestampValidBits
         ticks = end.times()[0] - begin.times()[1]
         # nanoseconds a tick, as the properties have it under their first structure type
-        return float((ticks % (1 << bits) if 0 < bits < 64 else ticks) * self._properties.timerResolution) * 1e-9
+        return (
+            float((ticks % (1 << bits) if 0 < bits < 64 else ticks) * self._properties.timerResolution) * 1e-9
+        )
 
     def close(self) -> None:
         """Give the events and the pool back."""

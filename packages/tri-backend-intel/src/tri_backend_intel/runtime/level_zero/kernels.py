@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tri_backend_intel.architectures import target
 from tri_backend_intel.runtime.level_zero.api import (
     KernelDesc,
     KernelIndirectAccessFlag,
@@ -25,7 +26,7 @@ from tri_core.api import (
     LaunchPlan,
     OutOfResources,
 )
-from tri_runtime import ArgumentPool, argument_table
+from tri_runtime import ArgumentPool, argument_table, check_grid
 from tri_runtime.native.layouts import CONFIG
 
 __all__ = ["ZeKernel", "ZeModule", "launch_plan", "make_kernel", "make_launch"]
@@ -33,6 +34,8 @@ __all__ = ["ZeKernel", "ZeModule", "launch_plan", "make_kernel", "make_launch"]
 _EVERYWHERE = (
     KernelIndirectAccessFlag.HOST | KernelIndirectAccessFlag.DEVICE | KernelIndirectAccessFlag.SHARED
 )
+#: where a driver says nothing: what a ``ze_group_count_t`` holds
+_U32 = 2**32 - 1
 _CALL = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -138,7 +141,7 @@ def make_launch(kernel: ZeKernel, image: KernelImage) -> Launch:
     table = argument_table(image.metadata.signature.parameters)
     record, pool = _Record(kernel, table.sizes), ArgumentPool(table)
     start, threads = _CALL(code().start), image.metadata.threads
-    limits, own = _group_counts(kernel), kernel.queue.handle
+    limits, own = _grid_limits(kernel, image), kernel.queue.handle
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
         x, y, z = grid
@@ -172,20 +175,18 @@ def launch_plan(kernel: ZeKernel, image: KernelImage) -> LaunchPlan:
     )
 
 
-def _group_counts(kernel: ZeKernel) -> tuple[int, int, int]:
+def _grid_limits(kernel: ZeKernel, image: KernelImage) -> tuple[int, int, int]:
+    """Work groups along x, y, z at most: what the image's target says, or the device where it says less."""
+    spec = target(image.metadata.target, None).spec
     compute = kernel.queue.ze_device.compute
     said = compute.maxGroupCountX, compute.maxGroupCountY, compute.maxGroupCountZ
-    x, y, z = (min(n or 2**32 - 1, 2**32 - 1) for n in said)
+    x, y, z = (min(n or _U32, spec.limits[f"grid_{axis}"]) for n, axis in zip(said, "xyz", strict=True))
     return x, y, z
 
 
 def _check_grid(grid: tuple[int, int, int], limits: tuple[int, int, int]) -> None:
     """An extent of 0 launches nothing; LaunchError for others that a device does not take."""
-    if min(grid) < 0 or any(n > most for n, most in zip(grid, limits, strict=True)):
-        raise LaunchError(
-            f"the grid is {grid}; extents of 0 to {limits} are expected",
-            remedy="spread the programs over more grid axes, or let each handle more elements",
-        )
+    check_grid(grid, {f"grid_{axis}": most for axis, most in zip("xyz", limits, strict=True)})
 
 
 def _launch_error(

@@ -111,7 +111,11 @@ def open_library() -> tuple[ctypes.CDLL, str]:
     try:
         return ctypes.CDLL(path), path
     except OSError as failure:
-        why = f"TRI_INTEL_LEVEL_ZERO names {path}, which cannot be loaded" if asked else f"Level Zero's loader is missing ({path})"
+        why = (
+            f"TRI_INTEL_LEVEL_ZERO names {path}, which cannot be loaded"
+            if asked
+            else f"Level Zero's loader is missing ({path})"
+        )
         raise DeviceError(f"{why}: {failure}", remedy=INSTALL_LOADER) from failure
 
 

@@ -37,7 +37,9 @@ class ZeQueue:
     def __init__(self, ze_device: ZeDevice) -> None:
         self.ze_device, self.loader = ze_device, ze_device.loader
         check_driver(ze_device.driver, ze_device.name)
-        self.context = self.loader.handle("zeContextCreate", ze_device.driver.handle, ctypes.byref(ContextDesc.new()))
+        self.context = self.loader.handle(
+            "zeContextCreate", ze_device.driver.handle, ctypes.byref(ContextDesc.new())
+        )
         try:
             self.handle = self._command_list()
         except DeviceError:
@@ -78,7 +80,9 @@ class ZeQueue:
         compute = (i for i, g in enumerate(groups) if g.flags & CommandQueueGroupPropertyFlag.COMPUTE)
         found = next(compute, None)
         if found is None:
-            raise DeviceError(f"{self.ze_device.name} has no queues that compute", remedy="use another device")
+            raise DeviceError(
+                f"{self.ze_device.name} has no queues that compute", remedy="use another device"
+            )
         return found
 
     @contextmanager
@@ -100,7 +104,15 @@ class ZeQueue:
         pattern = ctypes.c_uint8(value)
         with self.appending() as handle:
             self.loader(
-                "zeCommandListAppendMemoryFill", handle, address, ctypes.byref(pattern), 1, nbytes, None, 0, None
+                "zeCommandListAppendMemoryFill",
+                handle,
+                address,
+                ctypes.byref(pattern),
+                1,
+                nbytes,
+                None,
+                0,
+                None,
             )
 
     def own(self, handle: int, give_back: Callable[[], object]) -> int:
