@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 import struct
 
+from tri_core.bindings import ir, translate_module_to_llvmir
 from tri_core.errors import InternalError
 from tri_core.ir.walking import walk
-from tri_core.mlir import ir, llvm
 
 __all__ = ["CONVERGENT", "normalize_floats", "to_llvm_text"]
 
@@ -38,7 +38,7 @@ _FORMATS = {"half": (5, 10), "bfloat": (8, 7), "float": (8, 23), "double": (11, 
 def to_llvm_text(module: ir.Module) -> str:
     """``module`` (``llvm`` dialect only) as LLVM text; InternalError with MLIR's words when it is not."""
     try:
-        text = llvm.translate_module_to_llvmir(module.operation)
+        text = translate_module_to_llvmir(module.operation)
     except RuntimeError as error:
         raise InternalError(f"translation to LLVM IR failed: {error}") from error
     return normalize_floats(_mark_convergent(text, _convergent_assembly(module)))

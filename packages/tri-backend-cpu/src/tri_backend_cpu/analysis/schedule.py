@@ -36,8 +36,9 @@ from tri_core.api import Unsupported
 from tri_core.dialects import tt
 from tri_core.ir.effects import NOTHING, READ_GLOBAL, Effects
 from tri_core.ir.regions import For, If, RegionBranchTerminator, While
+from tri_core.ir.upstream import AssumeOp
 from tri_core.ir.views import isa
-from tri_core.mlir import llvm, scf
+from tri_core.mlir import scf
 
 __all__ = ["schedule"]
 
@@ -68,7 +69,7 @@ class _Scheduler:
         self.close()
 
     def op(self, op: Op) -> None:
-        if isa(op, llvm.AssumeOp):
+        if isa(op, AssumeOp):
             return
         root = _ROOTS.get(op.name)
         if isa(op, For, If, While):

@@ -14,8 +14,9 @@ from tri_core.dialects.tt import FuncOp
 from tri_core.ir.access import Access, access_of
 from tri_core.ir.markers import PROMOTED
 from tri_core.ir.traits import source_of
+from tri_core.ir.upstream import AssumeOp
 from tri_core.ir.views import defining_op, isa
-from tri_core.mlir import arith, ir, llvm
+from tri_core.mlir import arith, ir
 from tri_core.passes.rewrite_tensor_descriptors import Condition
 from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.ranges import Ranges
@@ -77,7 +78,7 @@ def _least(function: ir.Operation, accesses: Sequence[ir.Operation]) -> dict[ir.
     """What values are at least: what the kernel assumes, and sizes of the tensors, of which a launch refuses the source's empty ones."""
     found: dict[ir.Value, int] = {}
     for op in all_ops(function):
-        if isa(op, llvm.AssumeOp) and (stated := _stated(op)) is not None:
+        if isa(op, AssumeOp) and (stated := _stated(op)) is not None:
             value, low = stated
             found[value] = max(low, found.get(value, low))
     for access in accesses:

@@ -10,7 +10,15 @@ __all__ = [
     "INSTRUCTIONS",
     "PURE_DIALECTS",
     "UNIFORM_OPS",
+    "AssumeOp",
 ]
+
+
+class AssumeOp:
+    """``llvm.intr.assume``: its operand is true.  The bindings' class of it comes with all of the dialect, which takes long."""
+
+    OPERATION_NAME = "llvm.intr.assume"
+
 
 #: dialects whose ops are all pure, cheap and without regions.  A division by zero is undefined there, and no trap.
 PURE_DIALECTS = ("arith.", "math.")
@@ -19,7 +27,7 @@ UNIFORM_OPS = frozenset({"arith.constant"})
 #: dialects whose ops do what their regions do, and no more
 EFFECTLESS_DIALECTS = ("scf.", "cf.", "ub.")
 #: other ops of which that is true
-EFFECTLESS_OPS = frozenset({"llvm.intr.assume"})
+EFFECTLESS_OPS = frozenset({AssumeOp.OPERATION_NAME})
 
 _ARITH = (
     "addf addi andi bitcast ceildivsi ceildivui cmpf cmpi divf divsi divui extf extsi extui floordivsi fptosi "

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_core.errors import LaunchError, SimulationError, TriError
+from tri_core.ir.views import isa
 from tri_core.mlir import ir, llvm
 from tri_runtime.simulator.clocks import Clocks
 from tri_runtime.simulator.cluster import Cluster, window
@@ -218,7 +219,8 @@ def watch(memory: Memory, kernel: str) -> None:
 
 def symbols_of(module: ir.Module) -> tuple[str, ...]:
     """The names of the globals of ``module``."""
-    return tuple(op.sym_name.value for op in module.body.operations if isinstance(op, llvm.GlobalOp))
+    ops = [op.operation for op in module.body.operations]
+    return tuple(ir.StringAttr(op.attributes["sym_name"]).value for op in ops if isa(op, llvm.GlobalOp))
 
 
 def simulate(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tri_core.errors import LaunchError, Unsupported
+from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir, llvm
 from tri_runtime.simulator.cta import CTA, Step
@@ -24,7 +25,10 @@ __all__ = ["External", "Program", "Step", "find_kernel"]
 def find_kernel(module: ir.Module, name: str) -> ir.Operation:
     """The function ``name`` of ``module``; LaunchError when there is none."""
     for op in module.body.operations:
-        if isinstance(op, llvm.LLVMFuncOp) and op.sym_name.value == name:
+        if (
+            isa(op.operation, llvm.LLVMFuncOp)
+            and ir.StringAttr(op.operation.attributes["sym_name"]).value == name
+        ):
             return op.operation
     raise LaunchError(f"the module has no function {name!r}")
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_core.errors import Unsupported
+from tri_core.ir.views import isa
 from tri_core.mlir import ir, llvm
 from tri_runtime.races import Semantics
 from tri_runtime.simulator.cta import CTA, Step
@@ -206,7 +207,11 @@ def _one_by_one(
     update: Callable[[Any, Sequence[Any]], tuple[Any, Any]],
 ) -> Step:
     """An atomic: one thread after the other."""
-    space, pair, semantics = _space(op.operands[0].type), isinstance(op, llvm.AtomicCmpXchgOp), _semantics(op)
+    space, pair, semantics = (
+        _space(op.operands[0].type),
+        isa(op.operation, llvm.AtomicCmpXchgOp),
+        _semantics(op),
+    )
     element = element_of(program.slots, op)
 
     def step(cta: CTA) -> None:
