@@ -102,8 +102,8 @@ CASES: Sequence[Case] = (
 )  # fmt: skip
 
 
-def compiled(case: Case, device: str) -> CompiledKernel:
-    """``case`` for ``device``; pointers, sizes and strides are multiples of 16."""
+def compiled(case: Case, device: str, path: str = "simt") -> CompiledKernel:
+    """``case`` for ``device``, by ``path``; pointers, sizes and strides are multiples of 16."""
     kernel = getattr(importlib.import_module(f"integration.kernels.{case.module}"), case.kernel)
     signature = {n: "constexpr" if n in case.constants else case.types[n] for n in kernel.arg_names}
     whole = {
@@ -112,4 +112,4 @@ def compiled(case: Case, device: str) -> CompiledKernel:
         if type_ == "i32" or type_[0] == "*"
     }
     source = tri.ASTSource(kernel, signature, dict(case.constants), whole)
-    return tri.compile(source, target=f"intel:{device}", options={"num_warps": case.warps})
+    return tri.compile(source, target=f"intel:{device}", options={"num_warps": case.warps, "path": path})

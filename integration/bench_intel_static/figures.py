@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,12 +13,18 @@ from integration.bench_intel_static import igc
 from integration.bench_intel_static.assembly import instructions
 from integration.bench_intel_static.cases import Case, compiled
 from integration.bench_intel_static.spirv import operations
+from tri_core.api import OptionError, Unsupported
 
-__all__ = ["RECORD", "Figures", "measure", "read", "write"]
+__all__ = ["RECORD", "SIMD_DEVICES", "Figures", "by_simd", "measure", "read", "write"]
+
+log = logging.getLogger(__name__)
 
 _TOP = Path(__file__).parents[2]
 #: what the tests compare with
 RECORD = _TOP / "integration" / "tests" / "intel_static.json"
+
+#: where kernels are compiled by the SIMD path too
+SIMD_DEVICES = ("pvc",)
 
 #: bytes of a register
 _REGISTER = {"pvc": 64, "bmg": 64, "lnl": 64, "ptl": 64}
@@ -28,7 +35,8 @@ class Figures:
     """Of SPIR-V, everywhere: a step's ``operations``, DPAS, block loads, ``distance`` of prefetches, the module's ``bytes``, ``local`` memory.
 
     Of machine code, where ``ocloc`` is (-1 else): a step's ``instructions``, ``moves`` between load and DPAS; ``registers`` of
-    the mode with the fewest ``spills``, bytes; ``private`` memory, bytes.
+    the mode with the fewest ``spills``, bytes; ``private`` memory, bytes.  ``simd``: instructions of the step by the
+    SIMD path, and ``simd_spills``; -1 where that path does not carry the kernel.
     """
 
     operations: int
@@ -42,6 +50,8 @@ class Figures:
     registers: int = -1
     spills: int = -1
     private: int = -1
+    simd: int = -1
+    simd_spills: int = -1
 
 
 def measure(case: Case, device: str) -> Figures:
@@ -57,14 +67,32 @@ def measure(case: Case, device: str) -> Figures:
     }  # fmt: skip
     if igc.ocloc() is None:
         return Figures(**found)
-    built = igc.build(module, device)
-    if built.facts["spill_size"]:
-        built = min((built, igc.build(module, device, igc.LARGE)), key=lambda b: b.facts["spill_size"])
+    built = _built(module, device)
     code = instructions(built.listing, _REGISTER.get(device, 32))
     return Figures(
         **found, instructions=code.instructions, moves=code.moves, registers=built.facts["grf_count"],
-        spills=built.facts["spill_size"], private=built.facts["private_size"],
+        spills=built.facts["spill_size"], private=built.facts["private_size"], **(by_simd(case, device) if device in SIMD_DEVICES else {}),
     )  # fmt: skip
+
+
+def by_simd(case: Case, device: str) -> dict[str, int]:
+    """The figures of ``case`` by the SIMD path; none where that refuses it."""
+    try:
+        kernel = compiled(case, device, path="simd")
+    except (Unsupported, OptionError) as error:
+        log.info("%s on %s: %s", case.name, device, error.args[0])
+        return {}
+    built = _built(kernel.asm["spv"], device)
+    code = instructions(built.listing, _REGISTER.get(device, 32))
+    return {"simd": code.instructions, "simd_spills": built.facts["spill_size"]}
+
+
+def _built(module: bytes, device: str) -> igc.Built:
+    """With 256 registers where 128 spill and that helps."""
+    built = igc.build(module, device)
+    if not built.facts["spill_size"]:
+        return built
+    return min((built, igc.build(module, device, igc.LARGE)), key=lambda b: b.facts["spill_size"])
 
 
 def read() -> dict[str, dict[str, Figures]]:

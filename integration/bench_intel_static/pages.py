@@ -20,14 +20,22 @@ SPIR-V's, *instructions* the GPU's, by the driver's own compiler (IGC, through `
 copies (`mov`, whether it converts or not, and messages) of what a block load gave or of what was computed of
 it, on its way to DPAS: the arithmetic of a conversion is none; *ahead* is the distance of prefetches in
 iterations; *spills*, *local* and *private* memory are bytes, of the register mode that spills least. Kernels
-are those of `integration/kernels`; fp32 is multiplied as tf32.
+are those of `integration/kernels`; fp32 is multiplied as tf32. *SIMD* is the instructions of a step by
+`path="simd"`, in the register mode that spills less; a dash where that path refuses the kernel. It is counted
+on pvc.
 
 *Sketch* is what a kernel by hand takes where there is one. No kernel should spill; those that do, and why,
 are the last rows of the goals.
 """
 
-_COLUMNS = ("operations", "instructions", "dpas", "loads", "moves", "distance", "local", "registers", "spills", "private", "bytes")  # fmt: skip
-_TITLES = {"dpas": "DPAS", "distance": "ahead", "bytes": "module"}
+_COLUMNS = ("operations", "instructions", "dpas", "loads", "moves", "distance", "local", "registers", "spills", "private", "bytes", "simd", "simd_spills")  # fmt: skip
+_TITLES = {
+    "dpas": "DPAS",
+    "distance": "ahead",
+    "bytes": "module",
+    "simd": "SIMD",
+    "simd_spills": "its spills",
+}
 
 
 def page(figures: Mapping[str, Mapping[str, Figures]]) -> str:
