@@ -82,7 +82,9 @@ def by_simd(case: Case, device: str) -> dict[str, int]:
     except (Unsupported, OptionError) as error:
         log.info("%s on %s: %s", case.name, device, error.args[0])
         return {}
-    built = _built(kernel.asm["spv"], device)
+    module = kernel.asm["spv"]
+    assert isinstance(module, bytes)
+    built = _built(module, device)
     code = instructions(built.listing, _REGISTER.get(device, 32))
     return {"simd": code.instructions, "simd_spills": built.facts["spill_size"]}
 
@@ -93,6 +95,10 @@ def _built(module: bytes, device: str) -> igc.Built:
     if not built.facts["spill_size"]:
         return built
     return min((built, igc.build(module, device, igc.LARGE)), key=lambda b: b.facts["spill_size"])
+
+
+def _known(figures: Figures) -> dict[str, int]:
+    return {name: number for name, number in asdict(figures).items() if number >= 0}
 
 
 def read() -> dict[str, dict[str, Figures]]:
@@ -106,7 +112,7 @@ def write(figures: Mapping[str, Mapping[str, Figures]]) -> None:
     before = read()
     figures = {name: before.get(name, {}) | dict(figures.get(name, {})) for name in (*before, *figures)}
     kept = {
-        name: {device: asdict(numbers) for device, numbers in own.items()} for name, own in figures.items()
+        name: {device: _known(numbers) for device, numbers in own.items()} for name, own in figures.items()
     }
     lines = [
         f"  {json.dumps(name)}: {{\n"

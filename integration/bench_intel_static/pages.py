@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from integration.bench_intel_static import goals
@@ -48,13 +48,14 @@ def page(figures: Mapping[str, Mapping[str, Figures]]) -> str:
     return "\n".join(parts)
 
 
-def table(rows: Iterable[tuple[str, Figures]]) -> str:
-    """A row for each case."""
+def table(rows: Sequence[tuple[str, Figures]]) -> str:
+    """A row for each case; a column for each figure that some case has."""
+    columns = [c for c in _COLUMNS if any(getattr(figures, c) >= 0 for _, figures in rows)]
     lines = [
-        "| kernel | " + " | ".join(_TITLES.get(c, c) for c in _COLUMNS) + " |",
-        "| --- " + "| ---: " * len(_COLUMNS) + "|",
+        "| kernel | " + " | ".join(_TITLES.get(c, c) for c in columns) + " |",
+        "| --- " + "| ---: " * len(columns) + "|",
     ]
     for name, figures in rows:
-        cells = (getattr(figures, c) for c in _COLUMNS)
+        cells = (getattr(figures, c) for c in columns)
         lines.append(f"| {name} | " + " | ".join("-" if n < 0 else str(n) for n in cells) + " |")
     return "\n".join(lines)

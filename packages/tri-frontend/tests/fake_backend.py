@@ -117,7 +117,12 @@ def _ttir(module: Any, context: StageContext) -> StageResult:
 
 
 def _image(module: Any, context: StageContext) -> StageResult:
-    return StageResult(artifact=str(module).encode(), entry_points=(context.kernel_name,))
+    odd = context.target.key.arch == "odd"
+    return StageResult(
+        artifact=str(module).encode(),
+        entry_points=(context.kernel_name,),
+        attrs={"remarks": ["path: [odd], as asked"], "schedule": "one after another"} if odd else {},
+    )
 
 
 @hookimpl

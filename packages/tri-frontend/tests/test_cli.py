@@ -51,6 +51,14 @@ def test_targets_lists_architectures_and_devices():
     assert output.count("one") >= 3
 
 
+def test_explain_says_what_the_compiler_chose(file):
+    signature = ("-s", "*fp32:16, i32, factor=3.0")
+    chosen = run("explain", f"{file}:scale", "-t", "fake:odd", *signature).splitlines()
+    assert chosen == ["scale for fake:odd", "  schedule: one after another", "  path: [odd], as asked"]
+    nothing = run("explain", f"{file}:scale", "-t", "fake:one", *signature).splitlines()
+    assert nothing == ["scale for fake:one", "  nothing was chosen that has a remark"]
+
+
 def test_explain_times_stages_and_passes(file, tmp_path):
     trace = tmp_path / "trace.json"
     arguments = ("--timing", "-t", "fake:one", "-s", "*fp32:16, i32, factor=3.0", "--trace", trace)

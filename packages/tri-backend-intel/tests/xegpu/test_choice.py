@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+import simd_support
 import tri
 import tri.language as tl
 from simd_support import matmul, source
+from tri.cli.app import app
 from tri_backend_intel.xegpu import choice
 
 
@@ -67,7 +70,7 @@ def test_kernels_without_dots_are_those_of_simt() -> None:
     made, plain = (
         tri.compile(given, target="intel:pvc", options={"path": path}) for path in ("auto", "simt")
     )
-    assert path_of(made) == ("simt", "")
+    assert path_of(made) == ("simt", "path: simt, for the kernel has no dot")
     assert made.asm["spv"] == plain.asm["spv"]
 
 
@@ -76,3 +79,25 @@ def test_where_no_kernel_can_take_the_simd_path_there_is_no_choice(
     target: str, options: dict[str, Any]
 ) -> None:
     assert "path" not in compiled(target=target, warps=8, **options).metadata.attrs
+
+
+SIGNATURE = "*{0}:16, *{0}:16, *fp32:16, i32, i32, i32, i32:16, i32:16, i32:16, 0, 0, 0, 64, 64, 32"
+
+
+@pytest.mark.parametrize(
+    ("file", "signature", "said"),
+    [
+        (f"{simd_support.__file__}:matmul", SIGNATURE.format("fp16"), "path: simt, of a step of the kernel's loop: simd "),
+        (f"{simd_support.__file__}:matmul", SIGNATURE.format("fp8e5"), "path: simt, for the SIMD path has no tt.dot: "),
+        (f"{__file__}:added", "*fp32, *fp32, 64", "path: simt, for the kernel has no dot"),
+    ],
+    ids=["cost", "refused", "no dot"],
+)  # fmt: skip
+def test_explain_says_which_path_and_why(file: str, signature: str, said: str) -> None:
+    options = ["-t", "intel:pvc", "-s", signature, "-O", "path=auto", "-O", "num_warps=8"]
+    result = CliRunner().invoke(app, ["explain", file, *options])
+    assert result.exit_code == 0, result.output
+    title, *lines = result.output.splitlines()
+    assert title.endswith("for intel:pvc")
+    (line,) = (each.strip() for each in lines if each.strip().startswith("path:"))
+    assert line.startswith(said)

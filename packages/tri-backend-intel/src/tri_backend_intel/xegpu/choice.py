@@ -46,7 +46,7 @@ class _Choice:
     def __call__(self, module: ir.Module, context: StageContext) -> StageResult:
         (kernel,) = functions(module)
         if not any(op.name == "tt.dot" for op in all_ops(kernel)):
-            return _on_path(self.simt.run(module, context), "simt", None)
+            return _on_path(self.simt.run(module, context), "simt", "path: simt, for the kernel has no dot")
         text = module.operation.get_asm(enable_debug_info=True)
         simt = self.simt.run(module, context)
         try:
@@ -75,6 +75,6 @@ def _place(error: Unsupported) -> str:
     return "" if where is None else f" ({where.file}:{where.line})"
 
 
-def _on_path(result: StageResult, path: str, why: str | None) -> StageResult:
-    remarks = [*result.attrs.get("remarks", ()), *([] if why is None else [why])]  # type: ignore[misc]
-    return replace(result, attrs={**result.attrs, "path": path, **({"remarks": remarks} if remarks else {})})
+def _on_path(result: StageResult, path: str, why: str) -> StageResult:
+    remarks = [*result.attrs.get("remarks", ()), why]  # type: ignore[misc]
+    return replace(result, attrs={**result.attrs, "path": path, "remarks": remarks})

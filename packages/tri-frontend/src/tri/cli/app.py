@@ -284,20 +284,29 @@ def explain(
         Path | None,
         typer.Option("--trace", help="with --timing: a file for chrome://tracing or Perfetto"),
     ] = None,
-    target: Annotated[str | None, typer.Option("--target", "-t", help="with --timing: backend:arch")] = None,
-    signature: Annotated[
-        str, typer.Option("--signature", "-s", help=f"with --timing: {_SIGNATURE_HELP}")
-    ] = "",
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="compile for backend:arch; say what was chosen")
+    ] = None,
+    signature: Annotated[str, typer.Option("--signature", "-s", help=_SIGNATURE_HELP)] = "",
     option: Annotated[
-        list[str] | None, typer.Option("--option", "-O", help="with --timing: a compile option")
+        list[str] | None, typer.Option("--option", "-O", help="a compile option: path=auto")
     ] = None,
 ) -> None:
-    """Say why a kernel was compiled, each time that it was; the cache remembers the latest 32."""
+    """Say why a kernel was compiled, each time that it was; the cache remembers the latest 32.
+
+    With a target, signature or option the kernel is compiled, and what the compiler chose is said, with the reasons.
+    """
     if timing or trace is not None:
         from tri.cli.sources import parse_options
         from tri.cli.timing import show_timing
 
         show_timing(source, signature, target, parse_options(option or []), trace)
+        return
+    if target is not None or signature or option:
+        from tri.cli.choices import show_choices
+        from tri.cli.sources import parse_options
+
+        show_choices(source, signature, target, parse_options(option or []))
         return
     from tri.cli.sources import read_kernel
     from tri.compile_reasons import explain as explain_kernel
