@@ -3,30 +3,57 @@
 from __future__ import annotations
 
 import importlib.metadata
-import re
+from collections.abc import Iterable, Iterator
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from rich.console import Console
 from rich.table import Table
 
-ROOTS = ("tri-frontend", "tri-backend-nvidia", "tri-backend-amd", "tri-backend-intel")
-#: the stack that runs kernels on Intel's CPU device (and, as SYCL, on its GPUs)
-INTEL_RUNTIME = re.compile(r"^(intel-|tbb|tcmlib|umf|dpctl)")
+#: what is installed together, and as what pip is asked for it
+SETS = {
+    "all backends, without extras": (
+        "tri-frontend",
+        "tri-backend-nvidia",
+        "tri-backend-amd",
+        "tri-backend-intel",
+    ),
+    "tri-backend-intel": ("tri-frontend", "tri-backend-intel"),
+    "tri-backend-intel, cpu": ("tri-frontend", "tri-backend-intel[cpu]"),
+    "tri-backend-intel, sycl": ("tri-frontend", "tri-backend-intel[sycl]"),
+}
 
 
-def closure(name: str, seen: set[str]) -> set[str]:
-    """``name`` and everything that it needs, without extras."""
-    name = re.sub(r"[-_.]+", "-", name).lower()
-    if name in seen:
-        return seen
+def closure(asked: Iterable[str]) -> set[str]:
+    """The names of installed distributions that the requirements ``asked`` bring, with the extras that these name.
+
+    What is not installed, or not for this system, is left out.
+    """
+    seen: set[tuple[str, frozenset[str]]] = set()
+    open_ = [Requirement(text) for text in asked]
+    while open_:
+        requirement = open_.pop()
+        key = canonicalize_name(requirement.name), frozenset(requirement.extras)
+        if key not in seen and _is_installed(key[0]):
+            seen.add(key)
+            open_ += _needed(*key)
+    return {name for name, _ in seen}
+
+
+def _is_installed(name: str) -> bool:
     try:
-        distribution = importlib.metadata.distribution(name)
+        importlib.metadata.distribution(name)
     except importlib.metadata.PackageNotFoundError:
-        return seen
-    seen.add(name)
-    for requirement in distribution.requires or []:
-        if "extra ==" not in requirement:
-            closure(re.split(r"[\s\[<>=!~;(]", requirement, maxsplit=1)[0], seen)
-    return seen
+        return False
+    return True
+
+
+def _needed(name: str, extras: frozenset[str]) -> Iterator[Requirement]:
+    for text in importlib.metadata.distribution(name).requires or []:
+        requirement = Requirement(text)
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+            yield requirement
 
 
 def megabytes(name: str) -> float:
@@ -39,15 +66,15 @@ def megabytes(name: str) -> float:
 
 
 def main() -> None:
-    """One table: every distribution, and the sums."""
-    sizes = {n: megabytes(n) for n in sorted(set().union(*(closure(root, set()) for root in ROOTS)))}
+    """One table: every distribution, and the sum of each set."""
+    sets = {title: closure(asked) for title, asked in SETS.items()}
+    sizes = {name: megabytes(name) for name in sorted(set().union(*sets.values()))}
     table = Table(title="installed, MB")
     for name, size in sorted(sizes.items(), key=lambda item: -item[1]):
         table.add_row(name, f"{size:.1f}")
-    without = sum(size for name, size in sizes.items() if not INTEL_RUNTIME.match(name))
     table.add_section()
-    table.add_row("all", f"{sum(sizes.values()):.0f}")
-    table.add_row("without Intel's runtime libraries", f"{without:.0f}")
+    for title, names in sets.items():
+        table.add_row(title, f"{sum(sizes[name] for name in names):.0f}")
     Console().print(table)
 
 
