@@ -1,20 +1,15 @@
-"""The stand-in driver under the real loader, with its layers on: a process of its own for each test, as the loader begins once.
-
-Where the loader needs a newer C library than Python's, ``TRI_TEST_LEVEL_ZERO_PYTHON`` names a Python that has both.
-"""
+"""The stand-in driver under the real loader, with its layers on."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-PYTHON = os.environ.get("TRI_TEST_LEVEL_ZERO_PYTHON", sys.executable)
+from loader_support import KNOBS, leaks, need_loader, python, said
+
 #: a child that begins the loader with the stand-in announced, and calls it ``call``
 BEGIN = """
 import ctypes, numpy as np
@@ -33,54 +28,17 @@ def added(s, waits=(), signal=None):
     s.launch(kernel, compiled("add").metadata.threads, (16, 1, 1), arguments, signal, waits)
     return places[2]
 """
-#: the devices by the knob alone
-KNOBS = {"TRI_INTEL_STANDIN": "pvc,pvc", "TRI_INTEL_DRIVER": "level_zero"}
-LAYERS = {
-    "ZE_ENABLE_VALIDATION_LAYER": "1",
-    "ZE_ENABLE_PARAMETER_VALIDATION": "1",
-    "ZEL_ENABLE_BASIC_LEAK_CHECKER": "1",
-}
 
 
 def _run(text: str, tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     script = tmp_path / "child.py"
     script.write_text(BEGIN + text)
-    return _python(str(script), **environment)
+    return python(str(script), **environment)
 
 
-def _python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    helpers = Path(__file__).parents[2] / "helpers"
-    # and not sys.path: the standard library is the child's own
-    paths = os.pathsep.join(filter(None, [str(helpers), os.environ.get("PYTHONPATH")]))
-    given = {**os.environ, **LAYERS, "PYTHONPATH": paths, **environment}
-    return subprocess.run(
-        [PYTHON, *arguments], env=given, capture_output=True, text=True, timeout=240, check=False
-    )
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(autouse=True)
 def loader() -> None:
-    """Skips where there is no loader that has what is needed."""
-    probe = "import ctypes; ctypes.CDLL('libze_loader.so.1').zeCommandListHostSynchronize"
-    done = subprocess.run([PYTHON, "-c", probe], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(
-            f"no loader of Level Zero 1.11 or later (Debian's libze1): {done.stderr.splitlines()[-1]}"
-        )
-
-
-pytestmark = pytest.mark.usefixtures("loader")
-
-
-def _said(done: subprocess.CompletedProcess[str]) -> str:
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def _leaks(text: str) -> list[str]:
-    """Lines of the leak checker's table that are out of balance."""
-    assert "Check balance of create/destroy calls" in text
-    return re.findall(r".*LEAK.*", text)
+    need_loader()
 
 
 def test_kernels_on_two_devices_with_validation_and_no_leak(tmp_path: Path) -> None:
@@ -101,14 +59,14 @@ print(driver.left())
 """,
         tmp_path,
     )
-    assert _said(done).splitlines()[:3] == ["True", "True", "[]"]
-    assert _leaks(done.stdout + done.stderr) == []
+    assert said(done).splitlines()[:3] == ["True", "True", "[]"]
+    assert leaks(done.stdout + done.stderr) == []
 
 
 def test_a_leak_is_reported(tmp_path: Path) -> None:
     done = _run("s = session(call).__enter__(); s.events(1); print(driver.left())", tmp_path)
-    assert _said(done).splitlines()[0] == "['CommandList', 'Context', 'Event', 'EventPool']"
-    assert len(_leaks(done.stdout + done.stderr)) >= 3
+    assert said(done).splitlines()[0] == "['CommandList', 'Context', 'Event', 'EventPool']"
+    assert len(leaks(done.stdout + done.stderr)) >= 3
 
 
 def test_parameters_are_validated_before_the_driver_sees_them(tmp_path: Path) -> None:
@@ -121,7 +79,7 @@ with session(call) as s:
 """,
         tmp_path,
     )
-    assert _said(done).splitlines()[0] == "ERROR_INVALID_NULL_POINTER"
+    assert said(done).splitlines()[0] == "ERROR_INVALID_NULL_POINTER"
 
 
 def test_a_device_lost_in_a_launch(tmp_path: Path) -> None:
@@ -139,7 +97,7 @@ with session(call, 1) as s:
 """,
         tmp_path,
     )
-    assert _said(done).splitlines()[:2] == ["ERROR_DEVICE_LOST", "True"]
+    assert said(done).splitlines()[:2] == ["ERROR_DEVICE_LOST", "True"]
 
 
 def test_a_failing_build_has_its_log(tmp_path: Path) -> None:
@@ -154,7 +112,7 @@ with session(call) as s:
 """,
         tmp_path,
     )
-    assert _said(done).splitlines()[0] == "ERROR_MODULE_BUILD_FAILURE error: out of registers"
+    assert said(done).splitlines()[0] == "ERROR_MODULE_BUILD_FAILURE error: out of registers"
 
 
 def test_a_driver_that_does_not_begin_is_no_driver(tmp_path: Path) -> None:
@@ -165,7 +123,7 @@ print(Result(call.code("zeInit", 1)).name)
 """,
         tmp_path,
     )
-    assert _said(done).splitlines()[0] == "ERROR_UNINITIALIZED"
+    assert said(done).splitlines()[0] == "ERROR_UNINITIALIZED"
 
 
 def test_a_driver_that_ended_is_called_and_harms_nobody(tmp_path: Path) -> None:
@@ -178,7 +136,7 @@ print(Result(call.code("zeDriverGetApiVersion", handle, ctypes.byref(ctypes.c_ui
 """,
         tmp_path,
     )
-    assert _said(done).splitlines()[0] == "ERROR_UNSUPPORTED_FEATURE"
+    assert said(done).splitlines()[0] == "ERROR_UNSUPPORTED_FEATURE"
 
 
 def test_a_launch_of_tri_by_the_knob_alone(tmp_path: Path) -> None:
@@ -196,9 +154,9 @@ subject.launch(add, (16,), [x, x, out, 1000], {"B": 64})
 print([d.arch for d in subject.runtime.devices()], (out == 2 * x).all())
 """
     )
-    done = _python(str(script), **KNOBS)
-    assert _said(done).splitlines()[0] == "['pvc', 'pvc'] True"
-    assert _leaks(done.stdout + done.stderr) == []
+    done = python(str(script), **KNOBS)
+    assert said(done).splitlines()[0] == "['pvc', 'pvc'] True"
+    assert leaks(done.stdout + done.stderr) == []
 
 
 #: of the kit's runtime level, what asks most of a driver in little time
@@ -219,8 +177,8 @@ SHARE = (
 def test_a_share_of_the_kits_runtime_level(tmp_path: Path) -> None:
     report = tmp_path / "results.json"
     chosen = [f"--select=runtime/{name}" for name in SHARE]
-    done = _python("-m", "tri_conformance", "--target", "intel:pvc", *chosen, "--json", str(report), **KNOBS)
-    said = _said(done)
+    done = python("-m", "tri_conformance", "--target", "intel:pvc", *chosen, "--json", str(report), **KNOBS)
+    text = said(done)
     verdicts = [case["verdict"] for case in json.loads(report.read_text())["cases"]]
-    assert verdicts == ["passed"] * 12, said
-    assert _leaks(said + done.stderr) == []
+    assert verdicts == ["passed"] * 12, text
+    assert leaks(text + done.stderr) == []
