@@ -74,7 +74,7 @@ def _wrapped(text: str) -> str:
         + textwrap.fill(
             " ".join(p.split()),
             _WIDTH,
-            subsequent_indent="  " if p.startswith("- ") or p.startswith("\n- ") else "",
+            subsequent_indent="  " if p.startswith(("- ", "\n- ")) else "",
             break_long_words=False,
             break_on_hyphens=False,
         )

@@ -119,10 +119,34 @@ def test_reductions(
 
 
 def test_what_no_atomic_does(function: Callable[..., str], after: Callable[..., str]) -> None:
-    desc = "!tt.tensordesc<tensor<8xf16>>"
-    access = f'"tt.descriptor_reduce"(%d, %v, %i) {{kind = 3 : i32}} : ({desc}, tensor<8xf16>, i32) -> ()'
-    with pytest.raises(Unsupported, match="max of f16"):
-        after(RewriteTensorDescriptors(), function(f"%d: {desc}, %v: tensor<8xf16>, %i: i32", access))
+    desc = "!tt.tensordesc<tensor<8xf32>>"
+    access = f'"tt.descriptor_reduce"(%d, %v, %i) {{kind = 3 : i32}} : ({desc}, tensor<8xf32>, i32) -> ()'
+    with pytest.raises(Unsupported, match="max of f32"):
+        after(RewriteTensorDescriptors(), function(f"%d: {desc}, %v: tensor<8xf32>, %i: i32", access))
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize(("kind", "plain", "signed"), [(2, 7, 8), (3, 6, 9)], ids=["min", "max"])
+def test_extremes_of_floats_of_16_bits_are_those_of_their_bits(
+    function: Callable[..., str], after: Callable[..., str], element: str, kind: int, plain: int, signed: int
+) -> None:
+    desc = f"!tt.tensordesc<tensor<8x{element}>>"
+    access = f'"tt.descriptor_reduce"(%d, %v, %i) {{kind = {kind} : i32}} : ({desc}, tensor<8x{element}>, i32) -> ()'
+    text = after(
+        RewriteTensorDescriptors(), function(f"%d: {desc}, %v: tensor<8x{element}>, %i: i32", access)
+    )
+    filecheck(
+        text,
+        f"""
+        CHECK: "arith.cmpi"{{{{.*}}}}(tensor<8xi16>
+        CHECK: "tt.atomic_rmw"
+        CHECK-SAME: atomic_rmw_op = {plain} : i32
+        CHECK-SAME: tensor<8xi16>
+        CHECK: "arith.cmpi"{{{{.*}}}}(tensor<8xi16>
+        CHECK: "tt.atomic_rmw"
+        CHECK-SAME: atomic_rmw_op = {signed} : i32
+        """,
+    )
 
 
 def _even(access: ir.Operation) -> ir.Value | None:

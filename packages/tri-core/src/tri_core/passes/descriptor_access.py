@@ -303,30 +303,62 @@ _ATOMICS: dict[int, tuple[AtomicOp | None, AtomicOp | None, AtomicOp | None]] = 
 }
 
 
+#: extreme -> how the bits of floats of 16 bits are combined where the value's sign bit is clear, and where it is set
+_BITS = {
+    DescriptorReduceKind.MIN: (AtomicOp.MIN, AtomicOp.UMAX),
+    DescriptorReduceKind.MAX: (AtomicOp.MAX, AtomicOp.UMIN),
+}
+
+
 def _reduce(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
-    kind = ir.IntegerAttr(op.attributes["kind"]).value
+    kind = DescriptorReduceKind(ir.IntegerAttr(op.attributes["kind"]).value)
     element = desc.block.element_type
+    places = _block_places(op, desc, _offsets(op))
+    value = _stored(op, _value(op), places)
+    if kind in _BITS and isinstance(element, ir.F16Type | ir.BF16Type):
+        _extreme_of_bits(op, kind, places, value)
+        return []
     if isinstance(element, ir.IntegerType):
         operation = _ATOMICS.get(kind, (None, None, None))[2 if element.is_unsigned else 1]
     else:
         operation = _ATOMICS.get(kind, (None, None, None))[0]
     if operation is None:
         raise Unsupported(
-            f"the reduction {DescriptorReduceKind(kind).name.lower()} of {element} into memory",
+            f"the reduction {kind.name.lower()} of {element} into memory",
             remedy="reduce integers of 32 or 64 bits",
             location=source_location(op.location),
         )
-    places = _block_places(op, desc, _offsets(op))
-    value = _stored(op, _value(op), places)
-    i32 = _int(32)
+    _combine(op, operation, places.pointers, value, places.mask)
+    return []
+
+
+def _combine(
+    op: ir.Operation, operation: AtomicOp, pointers: ir.Value, value: ir.Value, mask: ir.Value | None
+) -> None:
+    """The atomic ``operation`` of memory and ``value``, whose old values nobody asks for."""
+    i32, given = _int(32), [] if mask is None else [mask]
     attributes: dict[str, ir.Attribute] = {
         "atomic_rmw_op": ir.IntegerAttr.get(i32, int(operation)),
         "sem": ir.IntegerAttr.get(i32, int(MemSemantic.RELEASE)),
         "scope": ir.IntegerAttr.get(i32, int(MemSyncScope.GPU)),
     }
-    operands = [places.pointers, value, places.mask]
-    make(op, "tt.atomic_rmw", value.type, operands, attributes | _segments(1, 1, 1))
-    return []
+    make(op, "tt.atomic_rmw", value.type, [pointers, value, *given], attributes | _segments(1, 1, len(given)))
+
+
+def _extreme_of_bits(op: ir.Operation, kind: DescriptorReduceKind, places: _Places, value: ir.Value) -> None:
+    """The minimum or maximum of floats of 16 bits, as integers, which have the same order but for negative ones among each other.
+
+    A value without a sign is compared with memory as signed integers are, one with a sign as unsigned ones: both are right whatever
+    the sign of what is in memory.
+    """
+    shape = ir.RankedTensorType(value.type).shape
+    pointers = make(op, "tt.bitcast", _tensor(shape, PointerType.of(_int(16))), [places.pointers])
+    bits = make(op, "tt.bitcast", _tensor(shape, _int(16)), [value])
+    zero = constant(op, ir.DenseElementsAttr.get_splat(bits.type, ir.IntegerAttr.get(_int(16), 0)))
+    for predicate, operation in zip((_SGE, _SLT), _BITS[kind], strict=True):
+        here = _compare(op, predicate, bits, zero)
+        mask = here if places.mask is None else make(op, "arith.andi", here.type, [here, places.mask])
+        _combine(op, operation, pointers, bits, mask)
 
 
 #: op -> what replaces its results

@@ -466,9 +466,9 @@ class tensor_descriptor_base:
     def atomic_and(self, offsets: _Any, value: _Any) -> None:
         """The bitwise and of memory and ``value``, each element atomically."""
     def atomic_max(self, offsets: _Any, value: _Any) -> None:
-        """The maximum of memory and ``value``, each element atomically; of fp16 and bf16 where a target's copies combine."""
+        """The maximum of memory and ``value``, each element atomically; fp16 and bf16 too."""
     def atomic_min(self, offsets: _Any, value: _Any) -> None:
-        """The minimum of memory and ``value``, each element atomically; of fp16 and bf16 where a target's copies combine."""
+        """The minimum of memory and ``value``, each element atomically; fp16 and bf16 too."""
     def atomic_or(self, offsets: _Any, value: _Any) -> None:
         """The bitwise or of memory and ``value``, each element atomically."""
     def atomic_xor(self, offsets: _Any, value: _Any) -> None:

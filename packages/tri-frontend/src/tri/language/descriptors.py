@@ -176,12 +176,12 @@ class tensor_descriptor_base(Structure):
 
     @builtin
     def atomic_min(self, offsets: Any, value: Any, *, _semantic: Builder) -> None:
-        """The minimum of memory and ``value``, each element atomically; of fp16 and bf16 where a target's copies combine."""
+        """The minimum of memory and ``value``, each element atomically; fp16 and bf16 too."""
         _reduce(_semantic, "min", self, offsets, value)
 
     @builtin
     def atomic_max(self, offsets: Any, value: Any, *, _semantic: Builder) -> None:
-        """The maximum of memory and ``value``, each element atomically; of fp16 and bf16 where a target's copies combine."""
+        """The maximum of memory and ``value``, each element atomically; fp16 and bf16 too."""
         _reduce(_semantic, "max", self, offsets, value)
 
     @builtin
