@@ -158,7 +158,7 @@ print(json.dumps([others.right(), time.monotonic() - start < 5]))
 
 
 def test_a_device_lost_in_a_launch_of_the_language(tmp_path: Path) -> None:
-    """Host arrays: the launch copies back, so it is the one that is told."""
+    """Host arrays: the launch copies back, so it is the one that finds out."""
     (found,) = _lines(
         """
 from tri_backend_intel.runtime import standin
