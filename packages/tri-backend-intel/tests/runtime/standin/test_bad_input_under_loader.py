@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ class Adds:
 """
 
 
-def _lines(text: str, tmp_path: Path, *, leak_free: bool = True, **environment: str) -> list[list[str]]:
+def _lines(text: str, tmp_path: Path, *, leak_free: bool = True, **environment: str) -> list[list[Any]]:
     script = tmp_path / "child.py"
     script.write_text(BEGIN + text)
     done = python(str(script), TRI_INTEL_DRIVER="level_zero", **environment)
@@ -131,7 +132,7 @@ print(json.dumps([adds.right()]))
 
 
 def test_a_device_lost_in_a_launch(tmp_path: Path) -> None:
-    """Whoever waits is told, so is every later call; another device goes on, and the process ends."""
+    """Whoever waits gets a KernelFault, so does every later call; another device goes on, and the process ends."""
     found = _lines(
         """
 driver = announced(devices=(DeviceConfiguration(),) * 2)
