@@ -182,3 +182,32 @@ def test_a_share_of_the_kits_runtime_level(tmp_path: Path) -> None:
     verdicts = [case["verdict"] for case in json.loads(report.read_text())["cases"]]
     assert verdicts == ["passed"] * 12, text
     assert leaks(text + done.stderr) == []
+
+
+def test_a_recording_with_its_fence(tmp_path: Path) -> None:
+    """Of tri's own classes, with the layers on: what is submitted again is valid, and nothing leaks."""
+    done = _run(
+        """
+from tri_backend_intel.runtime.level_zero.devices import ze_devices
+from tri_backend_intel.runtime.level_zero.loader import loader
+from tri_backend_intel.runtime.level_zero.memory import ZeMemory
+from tri_backend_intel.runtime.level_zero.queue import ZeQueue
+from tri_backend_intel.runtime.level_zero.recording import ZeRecording
+queue = ZeQueue(ze_devices(loader())[0])
+place, out = ZeMemory(queue).alloc(x.nbytes), np.zeros_like(x)
+recording = ZeRecording(queue)
+recording.copy(place, x.ctypes.data, x.nbytes)
+recording.copy(out.ctypes.data, place, x.nbytes)
+for _ in range(3):
+    x += 1
+    recording.submit()
+recording.fence.wait()
+print((out == x).all())
+recording.close()
+queue.close()
+print(driver.left())
+""",
+        tmp_path,
+    )
+    assert said(done).splitlines()[:2] == ["True", "[]"]
+    assert leaks(done.stdout + done.stderr) == []

@@ -120,12 +120,12 @@ def make_kernel(module: ZeModule, name: str, threads: int, options: str) -> ZeKe
 class _Record:
     """What the compiled code reads of one kernel."""
 
-    def __init__(self, kernel: ZeKernel, sizes: Sequence[int]) -> None:
+    def __init__(self, kernel: ZeKernel, sizes: Sequence[int], commands: int) -> None:
         self._sizes = (ctypes.c_uint64 * max(len(sizes), 1))(*sizes)
         loader = kernel.queue.loader
         packed = LAUNCH.pack(
             kernel=kernel.handle,
-            list=kernel.queue.handle,
+            list=commands,
             lock=kernel.queue.lock.address,
             set_argument=loader.address("zeKernelSetArgumentValue"),
             append=loader.address("zeCommandListAppendLaunchKernel"),
@@ -136,12 +136,13 @@ class _Record:
         self.address = ctypes.addressof(self._memory)
 
 
-def make_launch(kernel: ZeKernel, image: KernelImage) -> Launch:
-    """A launcher of ``kernel``, which returns when the launch is appended."""
+def make_launch(kernel: ZeKernel, image: KernelImage, commands: int = 0) -> Launch:
+    """A launcher of ``kernel``, which returns when the launch is appended, to the queue's list or to ``commands``."""
     table = argument_table(image.metadata.signature.parameters)
-    record, pool = _Record(kernel, table.sizes), ArgumentPool(table)
+    own = commands or kernel.queue.handle
+    record, pool = _Record(kernel, table.sizes, own), ArgumentPool(table)
     start, threads = _CALL(code().start), image.metadata.threads
-    limits, own = _grid_limits(kernel, image), kernel.queue.handle
+    limits = _grid_limits(kernel, image)
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
         x, y, z = grid
@@ -162,7 +163,7 @@ def make_launch(kernel: ZeKernel, image: KernelImage) -> Launch:
 def launch_plan(kernel: ZeKernel, image: KernelImage) -> LaunchPlan:
     """How compiled code launches ``kernel``."""
     metadata = image.metadata
-    record = _Record(kernel, argument_table(metadata.signature.parameters).sizes)
+    record = _Record(kernel, argument_table(metadata.signature.parameters).sizes, kernel.queue.handle)
     return LaunchPlan(
         name=metadata.name,
         start=code().start,

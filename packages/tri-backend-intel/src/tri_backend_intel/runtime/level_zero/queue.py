@@ -41,6 +41,8 @@ class ZeQueue:
             "zeContextCreate", ze_device.driver.handle, ctypes.byref(ContextDesc.new())
         )
         try:
+            #: the group of the device's queues that it is of
+            self.ordinal = self._ordinal()
             self.handle = self._command_list()
         except DeviceError:
             self.loader("zeContextDestroy", self.context)
@@ -52,7 +54,7 @@ class ZeQueue:
 
     def _command_list(self) -> int:
         desc = CommandQueueDesc.new(
-            ordinal=self._ordinal(), flags=CommandQueueFlag.IN_ORDER, mode=CommandQueueMode.ASYNCHRONOUS
+            ordinal=self.ordinal, flags=CommandQueueFlag.IN_ORDER, mode=CommandQueueMode.ASYNCHRONOUS
         )
         handle = self.loader.handle(
             "zeCommandListCreateImmediate", self.context, self.ze_device.handle, ctypes.byref(desc)
