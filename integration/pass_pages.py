@@ -79,6 +79,7 @@ EXAMPLES: dict[str, Example] = {
     "gather-across-cluster": Example("running-sum", f"{_GPU}{{num_ctas=2}},coalesce", target="nvidia:sm_90a"),
     "make-persistent": Example("programs", f"{_GPU},coalesce", options={"persistent": True}),
     "amdg-convert-to-buffer-ops": Example("dot-small", target="amd:gfx942"),
+    "amdg-lay-out-copies": Example("dot-small", target="amd:gfx950"),
     "amdg-transpose-in-thread": Example("dot-small", target="amd:gfx942"),
     "amdg-uniform-offsets": Example("dot-small", target="amd:gfx942"),
     "amdg-upcast-scaled-operands": Example("scaled-large", f"{_GPU},coalesce", target="amd:gfx942"),

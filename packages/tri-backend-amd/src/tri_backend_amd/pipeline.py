@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tri_backend_amd.direct_copies import DIRECT
 from tri_backend_amd.hsaco.stages import assembly_and_object_stages
 from tri_backend_amd.lowering import make_primitives
 from tri_backend_amd.mfma.policy import mfma_policy
 from tri_backend_amd.options import amd_options
 from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
+from tri_backend_amd.passes.lay_out_copies import LayOutCopies
 from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
 from tri_backend_amd.passes.uniform_offsets import UniformOffsets
 from tri_backend_amd.passes.upcast_scaled_operands import UpcastScaledOperands, obstacle
@@ -27,12 +29,13 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
     return manager().lowering(generic_table(), target, options)
 
 
-def _passes() -> Mapping[str, Sequence[Pass]]:
+def _passes(target: Target, options: CommonOptions) -> Mapping[str, Sequence[Pass]]:
     """The backend's own passes of the stage ``ttgir``, by anchor."""
+    copies = [LayOutCopies(options.num_stages)] if target.has(DIRECT) else []
     return {
         "ttgir.begin": [UniformOffsets()],
         "ttgir.coalesce": [UpcastScaledOperands()],
-        "ttgir.matmul": [TransposeInThread()],
+        "ttgir.matmul": [*copies, TransposeInThread()],
         "ttgir.end": [ConvertToBufferOps()],
     }
 
@@ -42,11 +45,17 @@ def policy(target: Target, options: CommonOptions) -> DefaultPolicy:
     own = amd_options(options)
     if target.has("wmma"):
         return wmma_policy(target.key.arch)
-    return mfma_policy(target.key.arch, options.num_warps, own.matrix_instr_nonkdim, own.kpack)
+    return mfma_policy(
+        target.key.arch,
+        options.num_warps,
+        own.matrix_instr_nonkdim,
+        own.kpack,
+        copies=target.has(DIRECT),
+    )
 
 
 def _ttgir(target: Target, options: CommonOptions) -> Stage:
-    return ttgir_stage(target, options, policy(target, options), _passes())
+    return ttgir_stage(target, options, policy(target, options), _passes(target, options))
 
 
 def _ttir(target: Target) -> Stage:

@@ -83,6 +83,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
     from tri_backend_amd.dialect import AMDG, encodings
     from tri_backend_amd.mfma import encoding, machine
     from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
+    from tri_backend_amd.passes.lay_out_copies import LayOutCopies
     from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
     from tri_backend_amd.passes.uniform_offsets import UniformOffsets
     from tri_backend_amd.passes.upcast_scaled_operands import UpcastScaledOperands
@@ -101,6 +102,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
     registry.add_pass(UniformOffsets)
     registry.add_pass(UpcastScaledOperands)
     registry.add_pass(TransposeInThread)
+    registry.add_pass(LayOutCopies)
     registry.add_pass(ConvertToBufferOps)
 
 

@@ -34,7 +34,7 @@ from tri_gpu_dialect.analysis.ranges import Ranges
 from tri_gpu_dialect.lowering import AtomicAccess, Lowered, Lowering, LoweringTable, Rule, generic_table
 from tri_gpu_dialect.lowering.rules.memory import load_tensor
 
-__all__ = ["Place", "add_rules", "decompose", "place_of", "place_of_access"]
+__all__ = ["Place", "add_rules", "decompose", "has_place", "place_of", "place_of_access"]
 
 #: ops on tensors of pointers that leave every pointer as it is
 _ARRANGING = frozenset(("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.trans"))
@@ -138,6 +138,11 @@ def _place(ctx: Lowering, op: ir.Operation) -> Place | None:
     return found
 
 
+def has_place(ctx: Lowering, op: ir.Operation) -> bool:
+    """Whether ``op``, an access whose operands need not be lowered yet, may go through a buffer descriptor."""
+    return _place(ctx, op) is not None
+
+
 def place_of_access(ctx: Lowering, op: ir.Operation) -> Place | None:
     """Where ``op``, whose first operand is a tensor of pointers, may go through a buffer descriptor, and with which uniform offsets."""
     place = _place(ctx, op)
@@ -164,10 +169,6 @@ def _load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return [load_tensor(ctx, op, view.ptr, view.mask, other)]
 
 
-def _applies(ctx: Lowering, op: ir.Operation) -> bool:
-    return _place(ctx, op) is not None
-
-
 def _updates(ctx: Lowering, op: ir.Operation) -> bool:
     """Whether ``op``, a read-modify-write, may be a buffer atomic."""
     if not isinstance(ctx.hw, AmdPrimitives) or _place(ctx, op) is None:
@@ -181,6 +182,6 @@ def add_rules(table: LoweringTable) -> None:
     """Put the rules above the generic ones, for the accesses that they apply to."""
     for name, generic in (("tt.load", _load), ("tt.store", generic_table().rules["tt.store"][0].rule)):
         rule = _through_a_buffer(generic)
-        table.add(name, rule, benefit=10, when=_applies, owner=f"{__name__}.{name}")
+        table.add(name, rule, benefit=10, when=has_place, owner=f"{__name__}.{name}")
     rule = _through_a_buffer(generic_table().rules["tt.atomic_rmw"][0].rule)
     table.add("tt.atomic_rmw", rule, benefit=10, when=_updates, owner=f"{__name__}.tt.atomic_rmw")

@@ -10,20 +10,23 @@ import math
 from collections.abc import Sequence
 
 from tri_backend_amd.dialect.block import BUFFER
-from tri_backend_amd.lowering.buffers import place_of_access
+from tri_backend_amd.lowering.buffers import has_place, place_of_access
 from tri_backend_amd.lowering.primitives import AmdPrimitives
 from tri_core.dialects.tt.enums import CacheModifier, EvictionPolicy
 from tri_core.errors import InternalError, Unsupported
+from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
 from tri_core.passes.rewriting import producer
+from tri_gpu_dialect.dialect import LocalAllocOp, MemDescIndexOp
 from tri_gpu_dialect.edit import copies_to_shared
 from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, vector_access
 from tri_gpu_dialect.layouts.banks import VectorAccess
 from tri_gpu_dialect.lowering import Access, Lowered, Lowering, LoweringTable, Token
 from tri_gpu_dialect.lowering.context import SharedTensor
 from tri_gpu_dialect.lowering.rules.memory import spread, vectors_of
+from tri_gpu_dialect.lowering.rules.shared import shared_tensor
 from tri_gpu_dialect.lowering.views import addresses, written_part
 from tri_gpu_dialect.lowering.words import bit_width
 
@@ -67,16 +70,15 @@ def _lanes_are_neighbours(access: VectorAccess, view: SharedTensor, lanes: int) 
     return not any(interval % span for interval, _ in view.padding)
 
 
-def _obstacle(ctx: Lowering, op: ir.Operation) -> tuple[str, str] | None:
-    """Why ``op`` can't be a copy without registers, and what to do; None: it can."""
+def _obstacle(ctx: Lowering, op: ir.Operation, view: SharedTensor) -> tuple[str, str] | None:
+    """Why ``op`` can't be a copy to ``view`` without registers, and what to do; None: it can.  Nothing need be lowered yet."""
     given, words = op.opview, ctx.hw
     if not isinstance(words, AmdPrimitives) or not _widths(ctx):
         return f"{ctx.target} has no loads to LDS", "use amdg.buffer_load and ttg.local_store"
     if given.other is not None and not is_zero(given.other):
         return "what is masked off is zero in LDS", "use amdg.buffer_load with other, and ttg.local_store"
-    if place_of_access(ctx, op) is None:
+    if not has_place(ctx, op):
         return "the pointers aren't one array's within 4 GiB", "use ttg.async_copy_global_to_local"
-    view = ctx.shared_tensor(op.operands[1])
     registers = written_part(ctx, given.src.type, view)
     if any(registers.free_variable_masks().get(dim) for dim in (LANE, WARP)):
         return f"some threads of {given.src.type} hold what others hold", "use fewer warps or a larger tensor"
@@ -98,18 +100,18 @@ def _obstacle(ctx: Lowering, op: ir.Operation) -> tuple[str, str] | None:
 
 def _is_direct(ctx: Lowering, op: ir.Operation) -> bool:
     """Whether ``op`` is done without registers; what was asked to be so is, or is refused."""
-    return BUFFER in op.attributes or _obstacle(ctx, op) is None
+    return BUFFER in op.attributes or _obstacle(ctx, op, ctx.shared_tensor(op.operands[1])) is None
 
 
 def _copy(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """One buffer load for each vector."""
-    if found := _obstacle(ctx, op):
+    view = ctx.shared_tensor(op.operands[1])
+    if found := _obstacle(ctx, op, view):
         reason, remedy = found
         raise Unsupported(f"a copy from global memory to LDS without registers: {reason}", remedy=remedy)
     given, words, place = op.opview, ctx.hw, place_of_access(ctx, op)
     if not isinstance(words, AmdPrimitives) or place is None:
         raise InternalError("no obstacle was found")
-    view = ctx.shared_tensor(op.operands[1])
     sources = ctx.registers(given.src)
     masks = None if given.mask is None else spread(ctx.registers(given.mask), len(sources))
     registers = written_part(ctx, given.src.type, view)
@@ -134,12 +136,22 @@ def _access(op: ir.Operation, align: int) -> Access:
 
 def _instructions(ctx: Lowering, op: ir.Operation) -> int:
     """Loads that a wavefront surely issues for the copy ``op``; none where it may be done through registers."""
-    if op.name == _COPY:
+    if op.name == _COPY and not _is_surely_direct(ctx, op):
         return 0
-    type_ = op.opview.dest.type
+    given = op.opview
+    type_ = (given.result if op.name == _COPY else given.dest).type
     numbers = math.prod(type_.shape) * bit_width(ctx.storage(type_.element_type)) // 8
     threads = ctx.hw.threads_per_warp * ctx.hw.num_warps
     return int(numbers // (threads * max(_widths(ctx), default=numbers)))
+
+
+def _is_surely_direct(ctx: Lowering, op: ir.Operation) -> bool:
+    """Whether ``op`` copies to a buffer or a stage of a ring without registers; it may stand behind what asks."""
+    destination = op.operands[1]
+    maker = producer(destination)
+    if maker is None or not isa(maker, LocalAllocOp, MemDescIndexOp):
+        return False
+    return _obstacle(ctx, op, shared_tensor(ctx, destination, destination.type)) is None
 
 
 def _wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:

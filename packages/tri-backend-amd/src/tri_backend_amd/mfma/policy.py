@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tri_backend_amd.direct_copies import DirectCopies
 from tri_backend_amd.mfma.encoding import AmdMfma
 from tri_backend_amd.mfma.forms import Form
 from tri_backend_amd.mfma.table import form_of, matrix_instructions, narrow_instructions
@@ -100,17 +101,19 @@ def _is_across(dot: ir.Operation) -> bool:
     return any(contiguous_dimension(dot.operands[i]) != depth for i, depth in enumerate(depths))
 
 
-def mfma_policy(processor: str, warps: int, least: int = 0, kpack: int = 0) -> DefaultPolicy:
+def mfma_policy(
+    processor: str, warps: int, least: int = 0, kpack: int = 0, *, copies: bool = False
+) -> DefaultPolicy:
     """The policy for ``processor``, whose CTAs have ``warps`` wavefronts; without MFMA, the default.
 
-    ``least`` and ``kpack`` are the options ``matrix_instr_nonkdim`` and ``kpack``.
+    ``least`` and ``kpack`` are the options ``matrix_instr_nonkdim`` and ``kpack``; ``copies``: operands may be copied straight to LDS.
     """
     rows = matrix_instructions(processor)
     if not rows:
         return DefaultPolicy()
     return MfmaPolicy(
         dots=DotPolicy(instructions=rows, memory_by_cycles=True),
-        pipeline=PipelinePolicy(loads=ThroughRegisters(), split_loops=True),
+        pipeline=PipelinePolicy(loads=DirectCopies() if copies else ThroughRegisters(), split_loops=True),
         processor=processor,
         warps=warps,
         pairs=() if kpack == 1 else matrix_instructions(processor, 2),
