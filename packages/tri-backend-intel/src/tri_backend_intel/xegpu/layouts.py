@@ -66,6 +66,10 @@ class DotLayouts:
         tall = min(_LOADED_ROWS, self.share(operand)[0])
         return self._layout(operand, [tall, LANES if operand else self.depth])
 
+    def by_rows(self) -> ir.Attribute:
+        """The sum, by rows of a sub-group's lanes."""
+        return self._layout(2, [1, LANES])
+
     def _layout(self, operand: int, piece: list[int]) -> Any:
         return ir.Attribute.parse(
             f"#xegpu.layout<sg_layout = {list(self.split)}, sg_data = {self.share(operand)}, inst_data = {piece}>"

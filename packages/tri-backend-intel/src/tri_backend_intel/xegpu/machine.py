@@ -19,6 +19,7 @@ from tri_backend_intel.dialect import (
 from tri_backend_intel.dialect.blocks import Form
 from tri_backend_intel.xegpu.layouts import refusal
 from tri_backend_intel.xegpu.narrowing import narrow_coordinates
+from tri_backend_intel.xegpu.singles import without_singles
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.lowering import Builder, Primitives
@@ -158,6 +159,7 @@ def machine_level(module: ir.Module, words: Primitives, name: str) -> ir.Module:
         del kernel.attributes[key]
     for key, value in words.kernel_attributes(name).items():
         kernel.attributes[key] = value
+    without_singles(kernel)
     _rewrite(Builder(into, kernel.regions[0].blocks[0]), kernel)
     narrow_coordinates(kernel)
     return into

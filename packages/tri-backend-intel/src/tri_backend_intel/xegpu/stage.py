@@ -6,7 +6,8 @@ from functools import partial
 
 from tri_backend_intel.lowering import make_primitives
 from tri_backend_intel.transforms import PrefetchTiles
-from tri_backend_intel.xegpu.convert import HOLDS, convert
+from tri_backend_intel.xegpu.conversion import HOLDS
+from tri_backend_intel.xegpu.convert import convert
 from tri_backend_intel.xegpu.layouts import LANES
 from tri_backend_intel.xegpu.machine import machine_level
 from tri_backend_intel.xegpu.passes import lower_to_xevm

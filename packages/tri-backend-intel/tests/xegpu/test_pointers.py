@@ -1,0 +1,133 @@
+"""Epilogues by pointers on the SIMD path: masks, a residual, a bias; ``scf`` control flow around dots; refusals with their place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tri
+import tri.language as tl
+from tri_core.api import Unsupported
+
+
+@tri.jit
+def masked(
+    a_ptr, b_ptr, c_ptr, r_ptr, M, N, K, stride_a, stride_b, stride_c,
+    RESIDUAL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):  # fmt: skip
+    a = tl.make_tensor_descriptor(a_ptr, [M, K], [stride_a, 1], [BLOCK_M, BLOCK_K])
+    b = tl.make_tensor_descriptor(b_ptr, [K, N], [stride_b, 1], [BLOCK_K, BLOCK_N])
+    row, column = tl.program_id(0) * BLOCK_M, tl.program_id(1) * BLOCK_N
+    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(tl.cdiv(K, BLOCK_K)):
+        total = tl.dot(a.load([row, k * BLOCK_K]), b.load([k * BLOCK_K, column]), total)
+    rows, columns = row + tl.arange(0, BLOCK_M), column + tl.arange(0, BLOCK_N)
+    places = rows[:, None] * stride_c + columns[None, :]
+    # a mask of no rectangle
+    mask = (rows[:, None] < M) & (columns[None, :] < N) & ((rows[:, None] + columns[None, :]) % 3 != 0)
+    if RESIDUAL:
+        total = total + tl.load(r_ptr + places, mask=mask & (columns[None, :] % 2 == 0), other=5.0)
+    tl.store(c_ptr + places, total.to(c_ptr.dtype.element_ty), mask=mask)
+
+
+def inputs(m: int, n: int, k: int) -> tuple[Any, Any, Any]:
+    make = np.random.default_rng(7)
+    a, b = (make.integers(-3, 4, s).astype("f2") for s in ((m, k), (k, n)))
+    return a, b, make.integers(-50, 50, (m, n)).astype("f4")
+
+
+@pytest.mark.parametrize("residual", [False, True])
+@pytest.mark.parametrize("out", ["f4", "f2"])
+@pytest.mark.parametrize(("size", "warps"), [((64, 64, 64), 4), ((51, 40, 48), 8)])
+def test_masks_and_residuals_are_those_of_numpy(
+    residual: bool, out: str, size: tuple[int, int, int], warps: int
+) -> None:
+    m, n, k = size
+    a, b, r = inputs(*size)
+    c = np.full((m, n), 99, out)
+    with tri.target("sim:intel:pvc"):
+        kernel = masked[(1, 1)](
+            a, b, c, r, m, n, k, k, n, n, residual, 64, 64, 32, num_warps=warps, path="simd"
+        )
+    assert kernel.metadata.attrs["path"] == "simd"
+    i, j = np.indices((m, n))
+    wanted = a.astype("f8") @ b.astype("f8") + (np.where(j % 2 == 0, r, 5.0) if residual else 0)
+    np.testing.assert_array_equal(c, np.where((i + j) % 3 != 0, wanted, 99).astype(out))
+
+
+@tri.jit
+def branches(a_ptr, b_ptr, c_ptr, flag, STEPS: tl.constexpr):
+    """A loop of dots, stored in a branch."""
+    a = tl.make_tensor_descriptor(a_ptr, [64, 64], [64, 1], [64, 32])
+    b = tl.make_tensor_descriptor(b_ptr, [64, 64], [64, 1], [32, 64])
+    total = tl.zeros((64, 64), dtype=tl.float32)
+    for k in range(STEPS):
+        total = tl.dot(a.load([0, k * 32]), b.load([k * 32, 0]), total)
+    if flag > 2:
+        tl.store(c_ptr + tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :], total)
+
+
+@pytest.mark.parametrize("flag", [2, 3])
+def test_stores_in_branches(flag: int) -> None:
+    a, b, c = inputs(64, 64, 64)
+    wanted = a.astype("f8") @ b.astype("f8") if flag > 2 else c.copy()
+    with tri.target("sim:intel:pvc"):
+        branches[(1,)](a, b, c, flag, 2, num_warps=4, path="simd")
+    np.testing.assert_array_equal(c, wanted)
+
+
+@tri.jit
+def chosen(a_ptr, b_ptr, c_ptr, flag):
+    """Dots in a branch."""
+    a = tl.make_tensor_descriptor(a_ptr, [64, 64], [64, 1], [64, 32])
+    b = tl.make_tensor_descriptor(b_ptr, [64, 64], [64, 1], [32, 64])
+    c = tl.make_tensor_descriptor(c_ptr, [64, 64], [64, 1], [64, 64])
+    total = tl.dot(a.load([0, 0]), b.load([0, 0]))
+    if flag > 2:
+        total = tl.dot(a.load([0, 32]), b.load([32, 0]), total)
+    c.store([0, 0], total)
+
+
+@tri.jit
+def moving(a_ptr, b_ptr, c_ptr, N):
+    """The pointers of a result go through a loop."""
+    a = tl.make_tensor_descriptor(a_ptr, [64, 64], [64, 1], [64, 32])
+    b = tl.make_tensor_descriptor(b_ptr, [64, 64], [64, 1], [32, 64])
+    places = c_ptr + tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    for _ in range(N):
+        tl.store(places, tl.dot(a.load([0, 0]), b.load([0, 0])))
+        places += 64 * 64
+
+
+@tri.jit
+def ended(a_ptr, b_ptr, c_ptr, N):
+    """A loop that its own numbers end."""
+    a = tl.make_tensor_descriptor(a_ptr, [64, 64], [64, 1], [64, 32])
+    b = tl.make_tensor_descriptor(b_ptr, [64, 64], [64, 1], [32, 64])
+    c = tl.make_tensor_descriptor(c_ptr, [64, 64], [64, 1], [64, 64])
+    total = tl.zeros((64, 64), dtype=tl.float32)
+    while N > 0:
+        total = tl.dot(a.load([0, 0]), b.load([0, 0]), total)
+        N //= 2
+    c.store([0, 0], total)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "number", "said"),
+    [
+        (moving, "N", r"scf\.for: tensors of pointers go through it"),
+        (chosen, "flag", r"scf\.if: its results are tensors"),
+        (ended, "N", r"scf\.while: its results are tensors"),
+    ],
+    ids=["pointers", "if", "while"],
+)
+def test_control_flow_that_the_path_cannot_carry_is_refused_with_its_place(
+    kernel: Any, number: str, said: str
+) -> None:
+    types = {"a_ptr": "*fp16", "b_ptr": "*fp16", "c_ptr": "*fp32", number: "i32"}
+    with pytest.raises(Unsupported, match=f"SIMD path has no {said}") as caught:
+        tri.compile(tri.ASTSource(kernel, types, {}), target="intel:pvc", options={"path": "simd"})
+    assert caught.value.location is not None
+    assert caught.value.location.file == __file__
