@@ -101,7 +101,7 @@ def test_a_tensor_and_its_transpose_are_one_buffer() -> None:
         gram, "nvidia:sm_90a", {"x": "*fp16", "o": "*fp32", "p": "*fp32"}, {"N": 64, "D": 64}, num_warps=4
     )
     text = str(made.asm["ttgir"])
-    assert text.count("ttg.warp_group_dot ") == 2
+    assert text.count("ttng.warp_group_dot ") == 2
     assert text.count("= ttg.local_alloc ") == 1
     assert "ttg.memdesc_trans" in text
 

@@ -42,7 +42,7 @@ def test_both_sides_of_a_specialised_kernel_wait():
         assert side.count(WAIT) == 1
     assert consumer.count(BEGIN) == 1
     assert BEGIN not in producer
-    assert producer.index(WAIT) < producer.index("ttg.async_copy_descriptor_to_local")
+    assert producer.index(WAIT) < producer.index("ttng.async_copy_descriptor_to_local")
     assert kernel.metadata.options["launch_pdl"] is True
 
 
@@ -54,7 +54,7 @@ def test_a_kernel_in_one_piece():
 
 def test_loads_do_not_pass_a_wait_in_their_loop():
     kernel = matmul(waits_in_its_loop, 128, 64, 64, 32)
-    assert "ttg.async_copy" not in kernel.asm["ttgir"]
+    assert "ttng.async_copy" not in kernel.asm["ttgir"]
 
 
 def test_the_instructions_are_where_they_are_written():

@@ -54,13 +54,14 @@ def placed(body: str, head: str = HEAD) -> list[str]:
         size = ir.IntegerAttr(module.operation.attributes[TENSOR_MEMORY]).value
         text = print_module(module, locations=False)
     found = re.findall(
-        r"(ttng\.\w+|ttg\.w\w+|ttg\.barrier|scf\.\w+|math\.\w+|column = \d+)", text.partition("tt.func")[2]
+        r"(ttng\.(?:tm|tc|w)\w+|ttg\.w\w+|ttg\.barrier|scf\.\w+|math\.\w+|column = \d+)",
+        text.partition("tt.func")[2],
     )
     return [str(size), *[x for x in found if x not in ("ttng.tensor_memory",)]]
 
 
 SHORT = {
     "ttng.tmem_alloc": "alloc", "ttng.tmem_view": "view", "ttng.tmem_load": "load", "ttng.tmem_store": "store",
-    "ttng.tmem_dealloc": "dealloc", "ttng.tc_gen5_commit": "commit", "ttg.warp_group_dot": "dot",
-    "ttg.warp_group_dot_wait": "wait", "ttg.wait_barrier": "phase", "ttg.barrier": "synchronize",
+    "ttng.tmem_dealloc": "dealloc", "ttng.tc_gen5_commit": "commit", "ttng.warp_group_dot": "dot",
+    "ttng.warp_group_dot_wait": "wait", "ttng.wait_barrier": "phase", "ttg.barrier": "synchronize",
 }  # fmt: skip

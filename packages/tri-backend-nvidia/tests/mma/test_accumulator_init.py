@@ -30,7 +30,7 @@ def test_each_tile_has_its_own_sum(how: str) -> None:
     c = torch.full((256, 32), float("nan"))
     with tri.target("sim:nvidia:sm_90a"):
         kernel = restarted[(1,)](a, b, c, 3, 96, 64, 32, 32, how, num_warps=4)
-    assert re.search(r"ttg.warp_group_dot %\w+, %\w+, %\w+, %", loop_of(kernel))
+    assert re.search(r"ttng.warp_group_dot %\w+, %\w+, %\w+, %", loop_of(kernel))
     assert not re.search(r"arith.select.*64x32xf32", loop_of(kernel))
     expected = a.double() @ b.double()
     if how == "end":

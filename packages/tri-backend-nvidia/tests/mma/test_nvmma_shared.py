@@ -123,9 +123,9 @@ MATMUL = """#mma = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPer
 #smem = #ttg.shared_memory
 module {
   tt.func public @dot(%a: !ttg.memdesc<128x64xf16, #shared, #smem>, %b: !ttg.memdesc<64x64xf16, #shared, #smem>, %c: tensor<128x64xf32, #mma>, %first: i1) {
-    %started = ttg.warp_group_dot %a, %b, %c {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<128x64xf32, #mma>
-    %again = ttg.warp_group_dot %a, %b, %started, %first {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<128x64xf32, #mma>
-    %done:2 = ttg.warp_group_dot_wait %started, %again {pendings = 1 : i32} : (tensor<128x64xf32, #mma>, tensor<128x64xf32, #mma>) -> (tensor<128x64xf32, #mma>, tensor<128x64xf32, #mma>)
+    %started = ttng.warp_group_dot %a, %b, %c {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<128x64xf32, #mma>
+    %again = ttng.warp_group_dot %a, %b, %started, %first {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<128x64xf32, #mma>
+    %done:2 = ttng.warp_group_dot_wait %started, %again {pendings = 1 : i32} : (tensor<128x64xf32, #mma>, tensor<128x64xf32, #mma>) -> (tensor<128x64xf32, #mma>, tensor<128x64xf32, #mma>)
     tt.return
   }
 }"""
@@ -138,7 +138,7 @@ def test_dots_that_run_on_their_own_are_read_and_printed() -> None:
     again = text.print_module(text.parse_module(printed, "again.ttgir")).strip()
     assert printed == again
     assert [line for line in printed.splitlines() if line.startswith("#shared")] == [MATMUL.splitlines()[1]]
-    assert printed.count("ttg.warp_group_dot %") == 2
+    assert printed.count("ttng.warp_group_dot %") == 2
 
 
 @pytest.mark.parametrize(

@@ -303,8 +303,8 @@ def test_consumers_read_fragments_from_slots_and_free_these_once(of) -> None:
     loop = text.partition("scf.for")[2].partition("scf.yield")[0]
     (load,) = re.findall(r"ttg\.local_load .*opIdx = 1", loop)
     assert load
-    assert loop.count("ttg.arrive_barrier") == 1
-    assert loop.index("ttg.warp_group_dot_wait") < loop.index("ttg.arrive_barrier")
+    assert loop.count("ttng.arrive_barrier") == 1
+    assert loop.index("ttng.warp_group_dot_wait") < loop.index("ttng.arrive_barrier")
     assert "ttg.convert_layout" not in loop
 
 

@@ -96,7 +96,7 @@ def test_operands_that_may_not_fit_into_shared_memory_come_from_registers(d, is_
     signature = {n: types.get(n, "constexpr") for n in attention_keys.arg_names}
     source = tri.ASTSource(attention_keys, signature, {"BM": 128, "BN": 128, "D": d})
     kernel = tri.compile(source, target="sim:nvidia:sm_90a", options={"num_warps": 8})
-    assert ("ttg.warp_group_dot" in kernel.asm["ttgir"]) == is_group
+    assert ("ttng.warp_group_dot" in kernel.asm["ttgir"]) == is_group
 
 
 # --- loops ------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_attention(causal, warps, m, stages) -> None:
     with tri.target("sim:nvidia:sm_90a"):
         kernel = attention[(n // m,)](q, k, v, o, n, d**-0.5, m, 64, d, causal, stages, num_warps=warps)
     loop = loop_of(kernel)
-    assert loop.count("ttg.warp_group_dot ") == 2
+    assert loop.count("ttng.warp_group_dot ") == 2
     # probabilities become an operand by renaming registers
     assert "ttg.local_alloc" not in loop or stages == 1
     assert not [x for x in loop.splitlines() if "convert_layout" in x and "allocation.offset" in x]
@@ -189,7 +189,7 @@ def test_attention_backward(warps) -> None:
         kernel = attention_keys[(n // block,)](
             q, k, v, g, dk, dv, lse, delta, n, scale, block, block, d, num_warps=warps
         )
-    assert kernel.asm["ttgir"].count("ttg.warp_group_dot ") == 4
+    assert kernel.asm["ttgir"].count("ttng.warp_group_dot ") == 4
     ds = p * (g.double() @ v.double().t() - delta.double()[:, None]) * scale
     close(dv, p.t() @ g.double(), 2e-3)
     close(dk, ds.t() @ q.double(), 2e-3)
@@ -243,7 +243,7 @@ def _line(text: str, part: str) -> str:
 
 
 def test_the_text_runs_as_the_kernel_does(ttgir: str) -> None:
-    got, expected = simulated_with(ttgir, "ttg.fence_async_shared", "ttg.fence_async_shared")
+    got, expected = simulated_with(ttgir, "ttng.fence_async_shared", "ttng.fence_async_shared")
     close(got, expected, 1e-6)
 
 
@@ -254,7 +254,7 @@ def test_results_are_undefined_until_they_are_waited_for(ttgir: str) -> None:
 
 
 def test_a_buffer_that_is_overwritten_before_the_wait_is_an_error(ttgir: str) -> None:
-    wait, alloc = _line(ttgir, "ttg.warp_group_dot_wait"), _line(ttgir, "allocation.offset = 0 : i32")
+    wait, alloc = _line(ttgir, "ttng.warp_group_dot_wait"), _line(ttgir, "allocation.offset = 0 : i32")
     again = re.sub(r"%\w+ = (ttg.local_alloc) %\w+", r"%again = \1 %overwritten", alloc)
     other = re.search(r"ttg.local_alloc (%\w+) \{allocation.offset = 8192", ttgir)
     source = re.search(r": \((.*?)\) ->", _line(ttgir, "allocation.offset = 8192 : i32"))
@@ -267,19 +267,19 @@ def test_a_buffer_that_is_overwritten_before_the_wait_is_an_error(ttgir: str) ->
 
 
 def test_a_missing_barrier_is_a_race(ttgir: str) -> None:
-    first, _, rest = ttgir.partition("ttg.fence_async_shared")
+    first, _, rest = ttgir.partition("ttng.fence_async_shared")
     with pytest.raises(SimulationError, match="race"):
         simulated_with(
-            f"{first}ttg.fence_async_shared{rest.replace('ttg.barrier local', '', 1)}",
-            "ttg.warp_group_dot ",
-            "ttg.warp_group_dot ",
+            f"{first}ttng.fence_async_shared{rest.replace('ttg.barrier local', '', 1)}",
+            "ttng.warp_group_dot ",
+            "ttng.warp_group_dot ",
         )
 
 
 def test_a_missing_fence_is_seen_with_both_places(ttgir: str) -> None:
     """What ordinary code wrote, and the matrix unit reads through the asynchronous proxy."""
     with pytest.raises(SimulationError, match="no fence is between them") as caught:
-        simulated_with(ttgir, "ttg.fence_async_shared", "")
+        simulated_with(ttgir, "ttng.fence_async_shared", "")
     assert caught.value.check == "asynchronous"
     assert caught.value.location is not None
     assert caught.value.other is not None
@@ -300,7 +300,7 @@ def test_fences_that_a_pass_forgets_are_seen(name: str, monkeypatch, tmp_path) -
 
     def forgetful(self, module, context) -> None:
         apply(self, module, context)
-        for op in [op for op in all_ops(module.operation) if op.name == "ttg.fence_async_shared"]:
+        for op in [op for op in all_ops(module.operation) if op.name == "ttng.fence_async_shared"]:
             op.erase()
 
     monkeypatch.setattr(InsertBarriers, "apply", forgetful)

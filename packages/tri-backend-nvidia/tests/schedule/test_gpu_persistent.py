@@ -87,7 +87,7 @@ def test_copies_of_empty_arrays(size) -> None:
     a, b, c = halves(m, k), halves(k, 64, seed=1), poisoned(64, 64).float()
     for _ in range(2):
         kernel = everything[(2,)](a, b, c, m, 64, k, 64, 64, 64, num_warps=4, warp_specialize=True)
-        assert "ttg.async_copy_local_to_descriptor" in kernel.asm["ttgir"]
+        assert "ttng.async_copy_local_to_descriptor" in kernel.asm["ttgir"]
         assert torch.equal(c[:m], torch.zeros_like(c[:m]))
         assert bool(c[m:].isnan().all())
 

@@ -121,7 +121,7 @@ def test_attention(causal) -> None:
     close(o, torch.softmax(scores, 1) @ v.double(), 2e-3)
     # the rings are those of a kernel of one program each, with a second stage for q, and one for the numbers of programs that differ in
     # length
-    assert kernel.asm["ttgir"].count("ttg.init_barrier") == 2 * (2 + 2 * 2) + 2 * 2 * causal
+    assert kernel.asm["ttgir"].count("ttng.init_barrier") == 2 * (2 + 2 * 2) + 2 * 2 * causal
     assert persistent_loops(kernel) == 2
     assert ("counter" in kernel.metadata.attrs) == causal
 
@@ -168,15 +168,15 @@ def test_rings_go_on_and_stores_are_waited_for_late() -> None:
     """Barriers start once; the wait for a program's store comes after the dots of the next one."""
     text = multiplied((192, 128, 96), (64, 64, 32), warp_specialize=True).asm["ttgir"]
     before, _, inside = text.partition("ttg.warp_specialize(")
-    assert before.count("ttg.init_barrier") == 6
-    assert "ttg.init_barrier" not in inside
+    assert before.count("ttng.init_barrier") == 6
+    assert "ttng.init_barrier" not in inside
     consumer, _, producer = inside.partition("partition0(")
-    order = [r"scf\.for", r"scf\.for", r"ttg\.warp_group_dot ", r"ttg\.async_store_wait", r"ttg\.barrier", r"ttg\.local_alloc",
-             r"ttg\.async_copy_local_to_descriptor", r"ttg\.warp_yield"]  # fmt: skip
+    order = [r"scf\.for", r"scf\.for", r"ttng\.warp_group_dot ", r"ttng\.async_store_wait", r"ttg\.barrier", r"ttg\.local_alloc",
+             r"ttng\.async_copy_local_to_descriptor", r"ttg\.warp_yield"]  # fmt: skip
     assert re.search("(?s)" + ".*".join(order), consumer)
     # the last wait, of all, is behind everything
-    assert consumer.count("ttg.async_store_wait") == 1
-    assert producer.count("ttg.async_store_wait") == 1
+    assert consumer.count("ttng.async_store_wait") == 1
+    assert producer.count("ttng.async_store_wait") == 1
     # stage and parity are carried by the loop over programs, on both sides
     loops = re.findall(r"scf\.for [^\n]* -> \(i32, i32\)", consumer + producer)
     assert len(loops) == 3

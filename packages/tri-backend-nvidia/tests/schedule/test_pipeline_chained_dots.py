@@ -37,7 +37,7 @@ def softmax(q, k, causal):
 
 def overlaps(kernel) -> int:
     """How often a dot is started right behind another, which is not waited for."""
-    order = re.findall(r"ttg\.warp_group_dot(_wait)? ", kernel.asm["ttgir"])
+    order = re.findall(r"ttng\.warp_group_dot(_wait)? ", kernel.asm["ttgir"])
     return sum(first == second == "" for first, second in pairwise(order))
 
 
@@ -144,7 +144,7 @@ MISTAKES = {
         r"(warp_group_dot_wait [^\n]*pendings = )1", r"\g<1>2", (AssertionError, "nan"),
     ),
     "a stage is released while the late dot reads it": (
-        r"( *%\S+ = ttg\.warp_group_dot_wait [^\n]*pendings = 0[^\n]*\n)( *ttg\.arrive_barrier[^\n]*\n)(?= *%\S+ = arith\.truncf)",
+        r"( *%\S+ = ttng\.warp_group_dot_wait [^\n]*pendings = 0[^\n]*\n)( *ttng\.arrive_barrier[^\n]*\n)(?= *%\S+ = arith\.truncf)",
         r"\2\1",
         (TriError, "race|asynchronous"),
     ),

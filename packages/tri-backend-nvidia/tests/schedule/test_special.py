@@ -91,7 +91,7 @@ def test_attention(length, causal) -> None:
     close(o, torch.softmax(scores, 1) @ v.double(), 2e-3)
     assert is_specialized(kernel)
     # a ring for Q, and those of K and V, which both loops use
-    assert kernel.asm["ttgir"].count("ttg.init_barrier") == 2 * (1 + 2 * 2)
+    assert kernel.asm["ttgir"].count("ttng.init_barrier") == 2 * (1 + 2 * 2)
 
 
 @pytest.mark.parametrize(("option", "expected"), [(False, False), (None, False), (True, True)])
@@ -128,13 +128,13 @@ def planted(old: str, new: str, tmp_path, *, count: int = 0, dtype: torch.dtype 
     return c, a.double() @ b.double()
 
 
-ARRIVE = r" *ttg\.arrive_barrier [^\n]*\n"
+ARRIVE = r" *ttng\.arrive_barrier [^\n]*\n"
 MISTAKES = {
-    "the producer does not wait": (r"(?s)(partition0.*?)\n *ttg\.wait_barrier [^\n]*", r"\1", "race|asynchronous|uninitialised"),
-    "the consumer does not wait": (r"(?s)(default.*?)\n *ttg\.wait_barrier [^\n]*", r"\1", "race|asynchronous|uninitialised"),
+    "the producer does not wait": (r"(?s)(partition0.*?)\n *ttng\.wait_barrier [^\n]*", r"\1", "race|asynchronous|uninitialised"),
+    "the consumer does not wait": (r"(?s)(default.*?)\n *ttng\.wait_barrier [^\n]*", r"\1", "race|asynchronous|uninitialised"),
     "no stage is released": (ARRIVE, "", "deadlock"),
-    "a parity is wrong": (r"(?s)(partition0.*?arith\.xori (%arg\d+).*?ttg\.wait_barrier %\w+), %\w+", r"\1, \2", "deadlock"),
-    "a barrier of fewer warps": (r"ttg\.init_barrier (%\w+), 4", r"ttg.init_barrier \1, 1", "race|asynchronous"),
+    "a parity is wrong": (r"(?s)(partition0.*?arith\.xori (%arg\d+).*?ttng\.wait_barrier %\w+), %\w+", r"\1, \2", "deadlock"),
+    "a barrier of fewer warps": (r"ttng\.init_barrier (%\w+), 4", r"ttng.init_barrier \1, 1", "race|asynchronous"),
 }  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def test_mistakes_are_seen(mistake, tmp_path) -> None:
 
 def test_loads_of_a_slot_are_over_when_it_is_freed(tmp_path) -> None:
     """Operands in registers are loaded from stages: copies overtook such loads on a card, and wrong sums came out."""
-    fence = r"(default (?s:.*?)) *ttg\.fence_async_shared[^\n]*\n"
+    fence = r"(default (?s:.*?)) *ttng\.fence_async_shared[^\n]*\n"
     with pytest.raises(tri.errors.SimulationError, match="may overtake loads of warp"):
         planted(fence, r"\1", tmp_path, dtype=torch.float32)
 

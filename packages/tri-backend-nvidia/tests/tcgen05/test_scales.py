@@ -140,7 +140,7 @@ def test_the_pass_makes_buffers_of_factors_and_scales() -> None:
            CHECK-SAME: memdesc<64x4xi8, #scales1
            CHECK: %[[C:.*]] = ttg.convert_layout
            CHECK: %[[NO:.*]] = arith.constant false
-           CHECK: %[[D:.*]] = ttg.warp_group_dot %[[A]], %[[B]], %[[C]], %[[NO]] scales %[[SA]], %[[SB]] {a_elem_type = 0 : i32, b_elem_type = 4 : i32
-           CHECK: ttg.warp_group_dot_wait %[[D]] {pendings = 0 : i32}
+           CHECK: %[[D:.*]] = ttng.warp_group_dot %[[A]], %[[B]], %[[C]], %[[NO]] scales %[[SA]], %[[SB]] {a_elem_type = 0 : i32, b_elem_type = 4 : i32
+           CHECK: ttng.warp_group_dot_wait %[[D]] {pendings = 0 : i32}
            CHECK-NOT: tt.dot_scaled""",
     )

@@ -175,7 +175,7 @@ def test_attention(causal, warps, m, stages) -> None:
         kernel = attention[(n // m,)](q, k, v, o, n, d**-0.5, m, 64, d, causal, stages, num_warps=warps)
     loop = loop_of(kernel)
     assert (
-        loop.count("ttg.warp_group_dot "),
+        loop.count("ttng.warp_group_dot "),
         loop.count("ttng.tmem_load"),
         loop.count("ttng.tmem_store"),
     ) == (2, 2, 2)
@@ -199,7 +199,7 @@ def test_attention_backward() -> None:
         kernel = attention_keys[(n // block,)](
             q, k, v, g, dk, dv, lse, delta, n, scale, block, block, d, num_warps=4
         )
-    assert kernel.asm["ttgir"].count("ttg.warp_group_dot ") == 4
+    assert kernel.asm["ttgir"].count("ttng.warp_group_dot ") == 4
     assert kernel.resources.tensor_memory == 256
     ds = p * (g.double() @ v.double().t() - delta.double()[:, None]) * scale
     close(dv, p.t() @ g.double(), 2e-3)
@@ -290,11 +290,11 @@ def test_the_text_runs_as_the_kernel_does(ttgir: str) -> None:
 @pytest.mark.parametrize(
     ("part", "check", "message"),
     [
-        ("ttg.wait_barrier", "asynchronous", "a dot is under way"),
+        ("ttng.wait_barrier", "asynchronous", "a dot is under way"),
         ("ttng.tc_gen5_commit", "deadlock", "phase 0"),
-        ("ttg.warp_group_dot_wait", "asynchronous", "unordered"),
+        ("ttng.warp_group_dot_wait", "asynchronous", "unordered"),
         ("ttng.tmem_dealloc", "tensor-memory", "never deallocated"),
-        ("ttg.fence_async_shared", "asynchronous", "fence"),
+        ("ttng.fence_async_shared", "asynchronous", "fence"),
     ],
 )
 def test_what_is_missing_is_seen_with_its_places(ttgir: str, part: str, check: str, message: str) -> None:
@@ -307,10 +307,10 @@ def test_what_is_missing_is_seen_with_its_places(ttgir: str, part: str, check: s
 
 
 def test_a_missing_barrier_is_a_race(ttgir: str) -> None:
-    first, _, rest = ttgir.partition("ttg.fence_async_shared")
+    first, _, rest = ttgir.partition("ttng.fence_async_shared")
     barrier = next(line for line in rest.splitlines() if "ttg.barrier" in line)
     with pytest.raises(SimulationError, match=r"race|fence|unordered|nobody"):
-        simulated_with(f"{first}ttg.fence_async_shared{rest.replace(barrier, '', 1)}")
+        simulated_with(f"{first}ttng.fence_async_shared{rest.replace(barrier, '', 1)}")
 
 
 def test_columns_beyond_the_allocation(ttgir: str) -> None:

@@ -184,15 +184,15 @@ NARROW = HEAD.replace(
     "    %v = ttg.local_alloc : () -> !ttg.memdesc<64x32xf16, #shared, #smem, mutable>\n    %c0 =",
 )
 CHAIN = """
-    %d = ttg.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
-    %w = ttg.warp_group_dot_wait %d WAIT
+    %d = ttng.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
+    %w = ttng.warp_group_dot_wait %d WAIT
     %p = arith.truncf %w : SUM to tensor<128x64xf16, #rows>
     %m = ttg.local_alloc %p : (tensor<128x64xf16, #rows>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
-    %d2 = ttg.warp_group_dot %m, %v, %other {inputPrecision = 0 : i32} : SECOND
+    %d2 = ttng.warp_group_dot %m, %v, %other {inputPrecision = 0 : i32} : SECOND
 """
 SECOND = "!ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x32xf16, #shared, #smem, mutable> -> tensor<128x32xf32, #narrow>"
 END = """
-    %w2 = ttg.warp_group_dot_wait %d2 {pendings = 0 : i32} : (tensor<128x32xf32, #narrow>) -> tensor<128x32xf32, #narrow>
+    %w2 = ttng.warp_group_dot_wait %d2 {pendings = 0 : i32} : (tensor<128x32xf32, #narrow>) -> tensor<128x32xf32, #narrow>
     ttg.local_dealloc %m : !ttg.memdesc<128x64xf16, #shared, #smem>
     %e = math.exp2 %w2 : tensor<128x32xf32, #narrow>
 """

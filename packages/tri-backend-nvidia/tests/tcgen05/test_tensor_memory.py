@@ -89,8 +89,8 @@ def steps(body: str) -> str:
 
 def test_one_dot() -> None:
     body = """
-    %d = ttg.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
-    %w = ttg.warp_group_dot_wait %d WAIT
+    %d = ttng.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
+    %w = ttng.warp_group_dot_wait %d WAIT
     %e = math.exp2 %w : SUM
     """
     assert steps(body) == "64 alloc view synchronize dot commit phase wait load math.exp2 dealloc"
@@ -99,8 +99,8 @@ def test_one_dot() -> None:
 def test_a_sum_that_a_loop_carries_is_stored_before_it_and_loaded_after_it() -> None:
     body = """
     %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %zeros) -> (SUM)  : i32 {
-      %d = ttg.warp_group_dot %a, %b, %t {inputPrecision = 0 : i32} : DOT
-      %w = ttg.warp_group_dot_wait %d WAIT
+      %d = ttng.warp_group_dot %a, %b, %t {inputPrecision = 0 : i32} : DOT
+      %w = ttng.warp_group_dot_wait %d WAIT
       scf.yield %w : SUM
     }
     %e = math.exp2 %r : SUM
@@ -114,8 +114,8 @@ def test_a_sum_that_registers_change_is_loaded_and_stored_in_the_loop() -> None:
     body = """
     %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %zeros) -> (SUM)  : i32 {
       %s = math.exp2 %t : SUM
-      %d = ttg.warp_group_dot %a, %b, %s {inputPrecision = 0 : i32} : DOT
-      %w = ttg.warp_group_dot_wait %d WAIT
+      %d = ttng.warp_group_dot %a, %b, %s {inputPrecision = 0 : i32} : DOT
+      %w = ttng.warp_group_dot_wait %d WAIT
       scf.yield %w : SUM
     }
     %e = math.exp2 %r : SUM
@@ -127,10 +127,10 @@ def test_a_sum_that_registers_change_is_loaded_and_stored_in_the_loop() -> None:
 
 def test_an_old_sum_is_loaded_before_the_next_dot_adds_to_it() -> None:
     body = """
-    %d = ttg.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
-    %w = ttg.warp_group_dot_wait %d WAIT
-    %d2 = ttg.warp_group_dot %a, %b, %w {inputPrecision = 0 : i32} : DOT
-    %w2 = ttg.warp_group_dot_wait %d2 WAIT
+    %d = ttng.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
+    %w = ttng.warp_group_dot_wait %d WAIT
+    %d2 = ttng.warp_group_dot %a, %b, %w {inputPrecision = 0 : i32} : DOT
+    %w2 = ttng.warp_group_dot_wait %d2 WAIT
     %e = math.exp2 %w : SUM
     %e2 = math.exp2 %w2 : SUM
     """
@@ -141,12 +141,12 @@ def test_an_old_sum_is_loaded_before_the_next_dot_adds_to_it() -> None:
 
 def test_two_dots_that_add_to_one_sum_have_their_own_places() -> None:
     body = """
-    %d = ttg.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
-    %w = ttg.warp_group_dot_wait %d WAIT
-    %d2 = ttg.warp_group_dot %a, %b, %w {inputPrecision = 0 : i32} : DOT
-    %d3 = ttg.warp_group_dot %a, %b, %w {inputPrecision = 0 : i32} : DOT
-    %w2 = ttg.warp_group_dot_wait %d2 WAIT
-    %w3 = ttg.warp_group_dot_wait %d3 WAIT
+    %d = ttng.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
+    %w = ttng.warp_group_dot_wait %d WAIT
+    %d2 = ttng.warp_group_dot %a, %b, %w {inputPrecision = 0 : i32} : DOT
+    %d3 = ttng.warp_group_dot %a, %b, %w {inputPrecision = 0 : i32} : DOT
+    %w2 = ttng.warp_group_dot_wait %d2 WAIT
+    %w3 = ttng.warp_group_dot_wait %d3 WAIT
     %e2 = math.exp2 %w2 : SUM
     %e3 = math.exp2 %w3 : SUM
     """
@@ -156,8 +156,8 @@ def test_two_dots_that_add_to_one_sum_have_their_own_places() -> None:
 
 def test_places_of_sums_that_live_after_each_other_are_shared() -> None:
     one = """
-    %d# = ttg.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
-    %w# = ttg.warp_group_dot_wait %d# WAIT
+    %d# = ttng.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
+    %w# = ttng.warp_group_dot_wait %d# WAIT
     %e# = math.exp2 %w# : SUM
     """
     found = placed(one.replace("#", "1") + one.replace("#", "2"))
@@ -167,10 +167,10 @@ def test_places_of_sums_that_live_after_each_other_are_shared() -> None:
 
 def test_many_dots_without_a_wait_get_one() -> None:
     dots = "".join(
-        f"%d{i} = ttg.warp_group_dot %a, %b, %zeros {{inputPrecision = 0 : i32}} : DOT\n" for i in range(9)
+        f"%d{i} = ttng.warp_group_dot %a, %b, %zeros {{inputPrecision = 0 : i32}} : DOT\n" for i in range(9)
     )
     try:
-        found = steps(dots + "%w = ttg.warp_group_dot_wait %d8 WAIT\n%e = math.exp2 %w : SUM")
+        found = steps(dots + "%w = ttng.warp_group_dot_wait %d8 WAIT\n%e = math.exp2 %w : SUM")
     except OutOfResources:
         pytest.fail("accumulators that are not read share their columns")
     assert found.count("wait") == 2
@@ -180,8 +180,8 @@ def test_counts_go_through_branches_and_loops() -> None:
     body = """
     %p = arith.cmpi slt, %c0, %n : i32
     scf.if %p {
-      %d = ttg.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
-      %w = ttg.warp_group_dot_wait %d WAIT
+      %d = ttng.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
+      %w = ttng.warp_group_dot_wait %d WAIT
       %e = math.exp2 %w : SUM
     }
     %r = scf.while (%i = %c0) : (i32) -> (i32) {
@@ -189,8 +189,8 @@ def test_counts_go_through_branches_and_loops() -> None:
       scf.condition(%q) %i : i32
     } do {
     ^bb0(%j: i32):
-      %d = ttg.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
-      %w = ttg.warp_group_dot_wait %d WAIT
+      %d = ttng.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
+      %w = ttng.warp_group_dot_wait %d WAIT
       %e = math.exp2 %w : SUM
       %k = arith.addi %j, %c1 : i32
       scf.yield %k : i32
@@ -204,8 +204,8 @@ def test_counts_go_through_branches_and_loops() -> None:
 def test_functions_that_are_called_are_refused() -> None:
     """Memory is allocated once, and by a kernel."""
     body = """
-    %d = ttg.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
-    %w = ttg.warp_group_dot_wait %d WAIT
+    %d = ttng.warp_group_dot %a, %b, %zeros {inputPrecision = 0 : i32} : DOT
+    %w = ttng.warp_group_dot_wait %d WAIT
     %e = math.exp2 %w : SUM
     """
     with pytest.raises(Unsupported, match="in a function that is called"):

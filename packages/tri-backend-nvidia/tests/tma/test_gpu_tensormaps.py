@@ -66,7 +66,7 @@ def matmul(kernel, starts, n, k, block, *, programs=132, stream=None, **options)
         barrier_polls=POLLS,
         **options,
     )
-    assert "ttg.tensormap_create" in made.asm["ttgir"]
+    assert "ttng.tensormap_create" in made.asm["ttgir"]
     expected = torch.cat([a[i:j].double() @ b[g].double() for g, (i, j) in enumerate(pairwise(starts))])
     assert bool(torch.isnan(c[rows:]).all())
     error = (c[:rows].double() - expected).abs().max()

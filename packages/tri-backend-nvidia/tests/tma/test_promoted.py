@@ -28,7 +28,7 @@ def test_tiles_of_pointers_go_to_a_producer(size: tuple[int, int, int], columns:
         )
     if k:
         assert "ttg.warp_specialize(" in kernel.asm["ttgir"]
-        assert kernel.asm["ttgir"].count("ttg.async_copy_descriptor_to_local") == 2
+        assert kernel.asm["ttgir"].count("ttng.async_copy_descriptor_to_local") == 2
     expected = a.astype(np.float64) @ b.astype(np.float64)
     assert np.abs(c - expected).max() <= 1e-5 * max(np.abs(expected).max(), 1)
 
@@ -40,8 +40,8 @@ def test_copies_of_empty_arrays_read_zeros_and_write_nothing(size: tuple[int, in
     a, b, c = values(m, k), values(k, 64), np.full((64, 64), np.nan, np.float32)
     with tri.target("sim:nvidia:sm_90a"):
         kernel = everything[(2,)](a, b, c, m, 64, k, 64, 64, 64, num_warps=4, warp_specialize=True)
-    assert kernel.asm["ttgir"].count("ttg.async_copy_descriptor_to_local") == 2
-    assert kernel.asm["ttgir"].count("ttg.async_copy_local_to_descriptor") == 1
+    assert kernel.asm["ttgir"].count("ttng.async_copy_descriptor_to_local") == 2
+    assert kernel.asm["ttgir"].count("ttng.async_copy_local_to_descriptor") == 1
     assert [d["empty"] for d in kernel.metadata.attrs["descriptors"]].count("written") == 1
     np.testing.assert_array_equal(c[:m], 0)
     assert np.isnan(c[m:]).all()

@@ -48,7 +48,7 @@ def test_groups_are_copied(sizes: tuple[int, ...], nan: bool) -> None:
         kernel = copied_groups[(1,)](
             x, np.array(sizes, np.int32), out, columns, stride, len(sizes), NAN=nan, B=8, C=32, num_warps=4
         )
-    assert kernel.asm["ttgir"].count("ttg.tensormap_create") == 2
+    assert kernel.asm["ttgir"].count("ttng.tensormap_create") == 2
     np.testing.assert_array_equal(out[:rows, :columns], x[:rows, :columns] + 1)
     assert (out[rows:] == -7).all()
     assert (out[:, columns:] == -7).all()
@@ -96,13 +96,13 @@ def test_a_producer_makes_descriptors(kernel, maps: int, starts: tuple[int, ...]
         made = matmul(kernel, starts, n, k, (64, 64, 32), num_stages=3, warp_specialize=True)
         text = made.asm["ttgir"]
         assert "ttg.warp_specialize(" in text
-        assert text.count("ttg.tensormap_create") == maps
+        assert text.count("ttng.tensormap_create") == maps
         producer = text[text.index("partition0(") :]
         # both descriptors are read by copies to the same three stages, which are waited for once
-        assert producer.count("ttg.tensormap_create") == 2
-        assert producer.count("ttg.wait_barrier") == 3 + 1
+        assert producer.count("ttng.tensormap_create") == 2
+        assert producer.count("ttng.wait_barrier") == 3 + 1
         if kernel is groups_of_pointers:  # nothing is made for a group of which this program has no tile
-            made_at = producer.index("ttg.tensormap_create")
+            made_at = producer.index("ttng.tensormap_create")
             assert producer.rindex("scf.for", 0, made_at) < producer.rindex("scf.if", 0, made_at)
 
 
@@ -121,8 +121,8 @@ def test_a_descriptor_that_is_made_too_early_is_found(monkeypatch, tmp_path: Pat
 def test_without_a_producer_matmuls_go_by_pointers(options) -> None:
     made = matmul(groups_of_descriptors, (0, 30, 64), 64, 64, (64, 64, 32), **options)
     text = made.asm["ttgir"]
-    assert text.count("ttg.tensormap_create") == int("tma_copies" not in options)  # that of what is stored
-    assert "ttg.async_copy_descriptor_to_local" not in text
+    assert text.count("ttng.tensormap_create") == int("tma_copies" not in options)  # that of what is stored
+    assert "ttng.async_copy_descriptor_to_local" not in text
 
 
 def test_one_access_goes_by_pointers() -> None:

@@ -27,7 +27,7 @@ TARGET = "sim:nvidia:sm_90a"
 
 
 def uses_copies(kernel) -> bool:
-    return "ttg.async_copy" in kernel.asm["ttgir"]
+    return "ttng.async_copy" in kernel.asm["ttgir"]
 
 
 def spread(x: np.ndarray, block) -> np.ndarray:
@@ -107,7 +107,7 @@ def test_sizes_of_64_bits(rows) -> None:
     y, expected = np.zeros_like(x), np.zeros_like(x)
     with tri.target(TARGET):
         made = wide[(1,)](x, y, rows, 18, 24, 16)
-    assert made.asm["ttgir"].count("ttg.async_copy") >= 1
+    assert made.asm["ttgir"].count("ttng.async_copy") >= 1
     assert "scf.if" not in made.asm["ttir"]
     expected[:rows, :16] = x[:rows, :16]
     np.testing.assert_array_equal(y, expected)
@@ -146,11 +146,13 @@ def test_stores_are_seen_by_loads_after_a_barrier() -> None:
     with tri.target(TARGET):
         made = through_memory[(1,)](x, y, 200, 256)
     # the simulator writes at once: that the kernel waits, and fences, shows in its code only
-    lines = [line.strip() for line in made.asm["ttgir"].splitlines() if line.strip().startswith("ttg.")]
+    lines = [
+        line.strip() for line in made.asm["ttgir"].splitlines() if line.strip().startswith(("ttg.", "ttng."))
+    ]
     stored = next(i for i, line in enumerate(lines) if "async_copy_local_to_descriptor" in line)
     assert [line.split(" {")[0].split(" ")[0] for line in lines[stored + 1 : stored + 4]] == [
-        "ttg.fence_async_shared",
-        "ttg.async_store_wait",
+        "ttng.fence_async_shared",
+        "ttng.async_store_wait",
         "ttg.barrier",
     ]
     assert "global" in lines[stored + 1]

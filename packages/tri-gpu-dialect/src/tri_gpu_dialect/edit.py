@@ -173,7 +173,7 @@ def unconverted(value: ir.Value) -> ir.Value:
 
 
 def guarded_buffers(op: ir.Operation) -> list[ir.Value]:
-    """The buffers that a ``ttg.wait_barrier`` or ``ttg.arrive_barrier`` names; without one it is about all."""
+    """The buffers that a ``ttng.wait_barrier`` or ``ttng.arrive_barrier`` names; without one it is about all."""
     return [buffer_of(v) for v in list(op.operands)[2 if isa(op, WaitBarrierOp) else 1 :]]
 
 

@@ -30,8 +30,8 @@ module attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.th
     %r = scf.for %i = %lower to %n step %one iter_args(%t = START) -> ({SUM}) : i32 {{
       %new = arith.cmpi eq, %i, %tile : i32
       LINES
-      %d = ttg.warp_group_dot %a, %a, OPERAND {{inputPrecision = 0 : i32}} : {MEMORY} * {MEMORY} -> {SUM}
-      %w = ttg.warp_group_dot_wait %d {{pendings = 0 : i32}} : ({SUM}) -> {SUM}
+      %d = ttng.warp_group_dot %a, %a, OPERAND {{inputPrecision = 0 : i32}} : {MEMORY} * {MEMORY} -> {SUM}
+      %w = ttng.warp_group_dot_wait %d {{pendings = 0 : i32}} : ({SUM}) -> {SUM}
       MORE
       scf.yield YIELDED : {SUM}
     }}

@@ -81,7 +81,7 @@ def test_registers_decide(registers: int, together: bool) -> None:
 def test_a_wait_does_not_pass_an_arrival() -> None:
     source = program(INDEPENDENT)
     marked = f"%top0 = arith.maximumf %top, %w0 : {'tensor<32x32xf32, #acc>'}"
-    early = source.replace(marked, f"{marked}\n      ttg.arrive_barrier %b9 deps %v9 : {BARRIER}, {STAGE}")
+    early = source.replace(marked, f"{marked}\n      ttng.arrive_barrier %b9 deps %v9 : {BARRIER}, {STAGE}")
     early = early.replace(
         "%out:", "%v9 = ttg.memdesc_index %r0[%c1] : !ttg.memdesc<3x32x32xf16, #shared, #smem, mutable> -> "
         f"{STAGE}\n    %b9 = ttg.memdesc_index %b[%c1] : !ttg.memdesc<3x1xi64, #bar, #smem, mutable> -> {BARRIER}\n    %out:", 1,

@@ -27,10 +27,10 @@ tt.func public @k(%a: A, %b: A, %rows: R, %others: R, %bar: B, %w: T, %row: V) {
   %yes = arith.constant true
   %phase = arith.constant 0 : i32
   %i = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32, #s>
-  ttg.wait_barrier %bar, %phase deps %rows : B, R
+  ttng.wait_barrier %bar, %phase deps %rows : B, R
 """
-DOT = "  %NAME = ttg.warp_group_dot %a, %b, ONTO {inputPrecision = 0 : i32} : A * A -> T\n"
-WAIT = "  %NAME = ttg.warp_group_dot_wait %OF {pendings = PENDINGS : i32} : (T) -> T\n"
+DOT = "  %NAME = ttng.warp_group_dot %a, %b, ONTO {inputPrecision = 0 : i32} : A * A -> T\n"
+WAIT = "  %NAME = ttng.warp_group_dot_wait %OF {pendings = PENDINGS : i32} : (T) -> T\n"
 READ = """  %d = ttg.local_load %rows : R -> V
   %e = tt.expand_dims %d {axis = 0 : i32} : V -> tensor<1x64xf32, #b>
   %f = tt.broadcast %e : tensor<1x64xf32, #b> -> T
@@ -115,10 +115,10 @@ _REFUSED = {
         dot("s"), dot("t"), wait("u", "s", 1), wait("x", "t"), sub("%x", "%u"),
     ),
     "the rows come later": (
-        dot("t"), "  ttg.wait_barrier %bar, %phase deps %rows : B, R\n", READ, wait("x", "t"), sub(),
+        dot("t"), "  ttng.wait_barrier %bar, %phase deps %rows : B, R\n", READ, wait("x", "t"), sub(),
     ),
     "it is unknown what a wait is for": (
-        dot("t"), "  ttg.wait_barrier %bar, %phase : B\n", READ, wait("x", "t"), sub(),
+        dot("t"), "  ttng.wait_barrier %bar, %phase : B\n", READ, wait("x", "t"), sub(),
     ),
     "the rows are written": (dot("t"), "  ttg.local_store %row, %rows : V -> R\n", READ, wait("x", "t"), sub()),
 }  # fmt: skip
@@ -131,7 +131,7 @@ def test_others_stay(reason: str) -> None:
 
 
 def test_waits_for_others_are_passed() -> None:
-    other = "  ttg.wait_barrier %bar, %phase deps %others : B, R\n"
+    other = "  ttng.wait_barrier %bar, %phase deps %others : B, R\n"
     assert "arith.subf" not in after(program(dot("t"), other, READ, wait("x", "t"), sub()))
 
 

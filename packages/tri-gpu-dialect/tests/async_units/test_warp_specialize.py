@@ -91,8 +91,8 @@ class Writer:
             names.append(buffer)
         made, done = self.new(), self.new()
         self.lines += [
-            f"{made} = ttg.warp_group_dot {names[0]}, {names[1]}, {self.total} {{inputPrecision = 0 : i32}} : {MEMORY} * {MEMORY} -> {TENSOR}",
-            f"{done} = ttg.warp_group_dot_wait {made} {{pendings = 0 : i32}} : ({TENSOR}) -> {TENSOR}",
+            f"{made} = ttng.warp_group_dot {names[0]}, {names[1]}, {self.total} {{inputPrecision = 0 : i32}} : {MEMORY} * {MEMORY} -> {TENSOR}",
+            f"{done} = ttng.warp_group_dot_wait {made} {{pendings = 0 : i32}} : ({TENSOR}) -> {TENSOR}",
         ]
         self.total = done
 

@@ -66,22 +66,22 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
   tt.func public @copies(%arg0: !tt.tensordesc<64x64xf16>, %arg1: i32, %arg2: i1, %arg3: !tt.ptr<f16>) {
     %0 = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
     %1 = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #shared1, #smem, mutable>
-    ttg.init_barrier %1, 1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
-    ttg.barrier_expect %1, 8192, %arg2 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
-    ttg.async_copy_descriptor_to_local %arg0[%arg1, %arg1] %0, %1, %arg2 : !tt.tensordesc<64x64xf16>, !ttg.memdesc<1xi64, #shared1, #smem, mutable> -> !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
-    ttg.wait_barrier %1, %arg1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
-    ttg.arrive_barrier %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
-    ttg.wait_barrier %1, %arg1 deps %1, %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>, !ttg.memdesc<1xi64, #shared1, #smem, mutable>, !ttg.memdesc<1xi64, #shared1, #smem, mutable>
-    ttg.arrive_barrier %1 deps %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>, !ttg.memdesc<1xi64, #shared1, #smem, mutable>
-    ttg.inval_barrier %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
-    ttg.fence_async_shared
+    ttng.init_barrier %1, 1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttng.barrier_expect %1, 8192, %arg2 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttng.async_copy_descriptor_to_local %arg0[%arg1, %arg1] %0, %1, %arg2 : !tt.tensordesc<64x64xf16>, !ttg.memdesc<1xi64, #shared1, #smem, mutable> -> !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
+    ttng.wait_barrier %1, %arg1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttng.arrive_barrier %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttng.wait_barrier %1, %arg1 deps %1, %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>, !ttg.memdesc<1xi64, #shared1, #smem, mutable>, !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttng.arrive_barrier %1 deps %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>, !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttng.inval_barrier %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttng.fence_async_shared
     ttg.ordered_barrier {group_warps = 4 : i32, step = "pass"}
-    ttg.async_copy_local_to_descriptor %arg0[%arg1, %arg1] %0 : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
-    ttg.async_copy_local_to_descriptor %arg0[%arg1, %arg1] %0 {kind = 1 : i32} : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
-    ttg.async_store_wait {pendings = 0 : i32}
+    ttng.async_copy_local_to_descriptor %arg0[%arg1, %arg1] %0 : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
+    ttng.async_copy_local_to_descriptor %arg0[%arg1, %arg1] %0 {kind = 1 : i32} : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
+    ttng.async_store_wait {pendings = 0 : i32}
     %c1_i64 = arith.constant 1 : i64
     %2 = ttg.global_scratch_alloc {alignment = 128 : i32, nbytes = 128 : i32} : !tt.ptr<i8>
-    %3 = ttg.tensormap_create %2, %arg3, [%arg1, %arg1], [%c1_i64, %c1_i64] {padding = 1 : i32} : !tt.ptr<i8>, !tt.ptr<f16>, <64x64xf16>
+    %3 = ttng.tensormap_create %2, %arg3, [%arg1, %arg1], [%c1_i64, %c1_i64] {padding = 1 : i32} : !tt.ptr<i8>, !tt.ptr<f16>, <64x64xf16>
     tt.return
   }
 }

@@ -1,4 +1,4 @@
-"""``ttg.warp_group_dot`` by ``wgmma``: tiles of the result, steps of k, and the descriptors of operands in memory.
+"""``ttng.warp_group_dot`` by ``wgmma``: tiles of the result, steps of k, and the descriptors of operands in memory.
 
 Where a tile's operands lie follows from the buffer's linear layout: its inverse gives the offset of the tile's first element.
 Within a tile the descriptor's strides count, which follow from the encoding, ``#ttg.nvmma_shared``.
@@ -192,7 +192,7 @@ def _encoding(op: ir.Operation) -> NvidiaMma:
 
 
 def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.warp_group_dot``: one machine op; several, waited for one by one, where accumulators must not grow imprecise."""
+    """``ttng.warp_group_dot``: one machine op; several, waited for one by one, where accumulators must not grow imprecise."""
     encoding = _encoding(op)
     tiles, dot = _Tiles.of(encoding, op.results[0].type.shape), cast(op, WarpGroupDotOp)
     total = [ctx.registers(dot.c)[r] for r in tiles.order]
@@ -327,7 +327,7 @@ def _pendings(ctx: Lowering, count: int) -> dict[str, ir.Attribute]:
 
 
 def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.warp_group_dot_wait``: one machine op for all values."""
+    """``ttng.warp_group_dot_wait``: one machine op for all values."""
     given = [ctx.registers(value) for value in op.operands]
     flat = [register for registers in given for register in registers]
     attributes = _pendings(ctx, ir.IntegerAttr(op.attributes["pendings"]).value)

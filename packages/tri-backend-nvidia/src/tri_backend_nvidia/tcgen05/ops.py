@@ -1,6 +1,6 @@
 """Ops of ``ttng`` for tensor memory.
 
-A dot is ``ttg.warp_group_dot`` whose third operand is a buffer in tensor memory, which its result stands for.
+A dot is ``ttng.warp_group_dot`` whose third operand is a buffer in tensor memory, which its result stands for.
 """
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.

@@ -311,7 +311,7 @@ def _element_bits(encoding: Encoding) -> int | None:
 
 
 def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.warp_group_dot`` onto a buffer in tensor memory: started by one thread."""
+    """``ttng.warp_group_dot`` onto a buffer in tensor memory: started by one thread."""
     left, right, total, add = op.operands
     b = OperandTiles.of(ctx, op, 1)
     buffer, encoding = ctx.expect(total, TensorMemoryBuffer), decode(total.type.encoding)
@@ -375,7 +375,7 @@ def commit(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.warp_group_dot_wait``, behind a wait for a phase: what follows is ordered after the dots."""
+    """``ttng.warp_group_dot_wait``, behind a wait for a phase: what follows is ordered after the dots."""
     fence("after_thread_sync")
     return []
 

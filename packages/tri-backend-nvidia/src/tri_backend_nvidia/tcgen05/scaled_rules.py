@@ -90,7 +90,7 @@ class _Scales:
 
 
 def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.warp_group_dot`` of operands with scales onto a buffer in tensor memory."""
+    """``ttng.warp_group_dot`` of operands with scales onto a buffer in tensor memory."""
     _, _, total, add, *sources = list(op.operands)[:6]
     row = _row(op)
     kind = SCALED_KINDS[row.kind]

@@ -57,7 +57,7 @@ def fence(kind: str) -> None:
 
 
 def init(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.init_barrier``: by thread 0; a fence lets copies know."""
+    """``ttng.init_barrier``: by thread 0; a fence lets copies know."""
     b = ctx.b
     first = b.cmp("eq", ctx.thread, b.int_(0))
     BarrierInitOp.build(
@@ -68,14 +68,14 @@ def init(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def inval(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.inval_barrier``: by thread 0."""
+    """``ttng.inval_barrier``: by thread 0."""
     first = ctx.b.cmp("eq", ctx.thread, ctx.b.int_(0))
     BarrierInvalOp.build([_address(ctx, cast(op, InvalBarrierOp).alloc), first])
     return []
 
 
 def expect(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.barrier_expect``: by one thread."""
+    """``ttng.barrier_expect``: by one thread."""
     barrier, predicate = op.operands
     chosen = ctx.b.and_(first_elected(ctx), ctx.scalar(predicate))
     BarrierExpectOp.build([_address(ctx, barrier), chosen], (), {"size": _number(ctx, op, "size")})
@@ -83,7 +83,7 @@ def expect(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def arrive(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.arrive_barrier``: the lanes of a warp synchronise, and one of them arrives for all.
+    """``ttng.arrive_barrier``: the lanes of a warp synchronise, and one of them arrives for all.
 
     For all CTAs of a cluster there is a lane for each, which arrives there.
     """
@@ -102,7 +102,7 @@ def arrive(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.wait_barrier``: every thread polls, so each knows what was released."""
+    """``ttng.wait_barrier``: every thread polls, so each knows what was released."""
     barrier, phase, *_ = op.operands
     polls = nvidia_options(ctx.options).barrier_polls
     attributes = {"polls": ir.IntegerAttr.get(ctx.b.i32, polls)}
@@ -111,7 +111,7 @@ def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def fence_async(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.fence_async_shared``."""
+    """``ttng.fence_async_shared``."""
     fence("proxy.async.global" if "global" in op.attributes else "proxy.async.shared::cta")
     return []
 

@@ -71,7 +71,7 @@ def _flag(ctx: Lowering, value: bool) -> ir.Attribute:
 
 
 def load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.async_copy_descriptor_to_local``: one thread starts a copy per box, of one CTA for all that need the same."""
+    """``ttng.async_copy_descriptor_to_local``: one thread starts a copy per box, of one CTA for all that need the same."""
     b = ctx.b
     descriptor, *coordinates, barrier, buffer, predicate = op.operands
     pointer = ctx.expect(descriptor, MapPointer).pointer
@@ -88,7 +88,7 @@ def load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def store(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.async_copy_local_to_descriptor``: one thread starts a copy per box; all are a group."""
+    """``ttng.async_copy_local_to_descriptor``: one thread starts a copy per box; all are a group."""
     descriptor, *coordinates, buffer = op.operands
     pointer = ctx.expect(descriptor, MapPointer).pointer
     found = descriptor_boxes(descriptor.type)
@@ -107,7 +107,7 @@ def _combine(op: ir.Operation) -> str:
 
 
 def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.async_store_wait``: threads that have started nothing go on at once."""
+    """``ttng.async_store_wait``: threads that have started nothing go on at once."""
     pendings = ir.IntegerAttr(op.attributes["pendings"]).value
     TmaWaitOp.build(
         [],

@@ -113,7 +113,7 @@ def make(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     recipe = launch_recipe(op, descriptor_boxes(op.results[0].type))
     if recipe is None:
         raise Unsupported(
-            "a tensor descriptor of what only the kernel knows, which ttg.tensormap_create makes",
+            "a tensor descriptor of what only the kernel knows, which ttng.tensormap_create makes",
             remedy="run create-tensormaps first",
         )
     return [MapPointer(ctx.encoded_descriptor(recipe))]
@@ -136,7 +136,7 @@ class _Field:
 
 
 def create(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.tensormap_create``: the first warp fills in a map in shared memory, one lane its fields, and publishes it.
+    """``ttng.tensormap_create``: the first warp fills in a map in shared memory, one lane its fields, and publishes it.
 
     Every thread acquires it: whoever is elected later may copy through it.
     """

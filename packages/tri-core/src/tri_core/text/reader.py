@@ -94,7 +94,11 @@ class _Reader:
         self.kinds = dict(kinds())
         self.table = {name: s for d in syntaxes().values() for name, s in d.ops.items()}
         self.here = {shown: here for d in syntaxes().values() for here, shown in d.names.items()}
-        spaces = set(syntaxes())
+        spaces = {*syntaxes(), *(shown.partition(".")[0] for shown in self.here)}
+        # the names here are read as well
+        for shown, name in self.here.items():
+            if shown in self.table:
+                self.table.setdefault(name, self.table[shown])
         if _LAYOUTS not in text:
             for dialect in syntaxes().values():
                 for name, (shown, syntax) in dialect.elsewhere.items():

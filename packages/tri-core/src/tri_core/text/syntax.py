@@ -145,7 +145,7 @@ class TypeSyntax:
 class DialectSyntax:
     """The text of a dialect.
 
-    ``names``: names of ops here whose name in the text is another one.  ``elsewhere``: ops here that the text
+    ``names``: names of ops here whose name in the text is another one; both are read.  ``elsewhere``: ops here that the text
     has in another dialect, before layouts are given: that dialect's name and format.
     """
 

@@ -43,7 +43,8 @@ def to_text(printed: str) -> str:
 class _Writer:
     def __init__(self) -> None:
         self.kinds = dict(kinds())
-        self.table = {_name_here(name): (name, s) for d in syntaxes().values() for name, s in d.ops.items()}
+        here = {shown: name for d in syntaxes().values() for name, shown in d.names.items()}
+        self.table = {here.get(n, n): (n, s) for d in syntaxes().values() for n, s in d.ops.items()}
         for dialect in syntaxes().values():
             self.table.update(dialect.elsewhere)
         names = "|".join(sorted(syntaxes()))
@@ -166,9 +167,3 @@ class _Writer:
 def _blank(syntax: OpSyntax) -> str:
     """What separates the op's name from its format: groups and dictionaries bring their own blank."""
     return "" if not syntax.format or syntax.format.startswith(("{}", "(?", " ")) else " "
-
-
-def _name_here(name: str) -> str:
-    namespace = name.partition(".")[0]
-    back = {shown: here for here, shown in syntaxes()[namespace].names.items()}
-    return back.get(name, name)

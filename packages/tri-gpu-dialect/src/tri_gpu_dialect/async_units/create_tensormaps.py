@@ -5,7 +5,7 @@
 becomes
 
     m = ttg.global_scratch_alloc
-    d = ttg.tensormap_create m, base, [size], [stride]
+    d = ttng.tensormap_create m, base, [size], [stride]
 
 where a size or the base is computed; the launch makes others.  A copy engine has no empty tensors: where a size may be zero or less,
 the descriptor is then of one element of the scratch memory, which holds what is read outside of tensors.  Nothing but copies

@@ -4,7 +4,7 @@
     ->  s = dot(k, q); t = dot(v, g); p = f(wait(s, 1)); x = p * wait(t)
 
 A dot moves up to the first wait for another one behind which nothing is that it needs but views of buffers, numbers and the
-arrival of a block (``ttg.wait_barrier``), and before dots that are waited for after it.  What it passes must leave its operands
+arrival of a block (``ttng.wait_barrier``), and before dots that are waited for after it.  What it passes must leave its operands
 alone, and the wait for a block never passes an arrival: the producer may be waiting for that one.  A wait leaves under way what
 was started after the dots that it names.
 

@@ -2,7 +2,7 @@
 
     t = dot(v, g, 0); ...; x = wait(t) - read(delta)      ->      t = dot(v, g, -read(delta)); ...; x = wait(t)
 
-A dot that runs on its own (``ttg.warp_group_dot``) is waited for, and what is read and done to its accumulators then keeps the next dot
+A dot that runs on its own (``ttng.warp_group_dot``) is waited for, and what is read and done to its accumulators then keeps the next dot
 waiting, the longer as dots keep shared memory busy.  So a row that came with a block is read before the dot, while others run.  What
 comes from outside of the loop is added as it was: it is in registers already, and as many instructions would copy it.
 

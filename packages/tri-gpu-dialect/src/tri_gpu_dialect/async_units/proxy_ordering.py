@@ -1,6 +1,6 @@
 """Orders what runs beside the threads with what these do to shared memory; asked by ``insert-barriers``.
 
-Buffers that copies to descriptors read may be written again after ``ttg.async_store_wait`` and a barrier: both are put in where
+Buffers that copies to descriptors read may be written again after ``ttng.async_store_wait`` and a barrier: both are put in where
 something else is written there, and the wait before the function ends.
 
 Barriers in memory: their start (and end) write them, and whatever else uses them reads them, so that all threads synchronise in
@@ -11,10 +11,10 @@ The regions of a ``ttg.warp_specialize`` are gone through one by one: what one d
 memory, which are the program's matter.
 
 What ordinary code wrote is seen by copies between descriptors and buffers, and by dots that run on their own, only after
-``ttg.fence_async_shared`` *and* a barrier.  Where neither stands, both are put in.
+``ttng.fence_async_shared`` *and* a barrier.  Where neither stands, both are put in.
 
 The same the other way round: copies from descriptors overtake ordinary loads under way, which a barrier does not hold up.  So whoever
-read a buffer executes a fence before such a copy writes there again: before the barrier in between, or before ``ttg.arrive_barrier``
+read a buffer executes a fence before such a copy writes there again: before the barrier in between, or before ``ttng.arrive_barrier``
 gives the buffer (one of its ``deps``) to threads that copy; before a wait for dots right in front of that, for it is done while they run.
 
 Ordered barriers of warp groups (``ttg.ordered_barrier``) are taken back where threads must synchronise in them: the other groups wait for theirs.

@@ -58,7 +58,7 @@ class MatrixInstruction:
     satisfies (empty: all).
 
     An instruction with ``memory`` reads operands from shared memory and runs on its own: its dots become
-    ``ttg.warp_group_dot``.  ``memory(index, shape, contiguous)`` says how an operand of ``shape`` whose source has
+    ``ttng.warp_group_dot``.  ``memory(index, shape, contiguous)`` says how an operand of ``shape`` whose source has
     neighbours along dimension ``contiguous`` has to lie; None: it cannot be read so.  Those ``in_registers`` may
     come from registers as well.  ``group_warps`` warps, one after the other along the rows, execute it together;
     along the columns where the instruction is ``transposed``: it computes the transposed dot, ``D^T = B^T A^T``.

@@ -115,9 +115,9 @@ def statements(i: int, dot: Dot, first: bool, last: bool) -> list[str]:
         found.append(f"%m{i} = arith.mulf {total}, %top0 : {TENSOR}")
         total = f"%m{i}"
     found.append(
-        f"%d{i} = ttg.warp_group_dot {left}, %v{r}, {total} {{inputPrecision = 0 : i32}} : {kind} * {STAGE} -> {TENSOR}"
+        f"%d{i} = ttng.warp_group_dot {left}, %v{r}, {total} {{inputPrecision = 0 : i32}} : {kind} * {STAGE} -> {TENSOR}"
     )
-    found.append(f"%w{i} = ttg.warp_group_dot_wait %d{i} {{pendings = 0 : i32}} : ({TENSOR}) -> {TENSOR}")
+    found.append(f"%w{i} = ttng.warp_group_dot_wait %d{i} {{pendings = 0 : i32}} : ({TENSOR}) -> {TENSOR}")
     if not i:
         found.append(f"%top0 = arith.maximumf %top, %w0 : {TENSOR}")
     if last:

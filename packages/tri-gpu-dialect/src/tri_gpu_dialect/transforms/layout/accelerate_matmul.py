@@ -3,7 +3,7 @@
 The backend's policy says which instruction computes a dot (see :mod:`tri_gpu_dialect.policies.matrix`), the pass how warps
 share the result.  A dot that no instruction fits is left to multiply-add.
 
-A dot of an instruction that reads operands from memory becomes a ``ttg.warp_group_dot`` of buffers, right before which
+A dot of an instruction that reads operands from memory becomes a ``ttng.warp_group_dot`` of buffers, right before which
 they are filled (or right after their sources, where those are outside of the dot's loop), and a wait right after it.
 
 If the buffers of a function's dots may need more memory than there is, its dots read from registers.
