@@ -60,6 +60,7 @@ class AccelerateDotScaled(Pass):
     """See the module; runs behind ``accelerate-matmul``."""
 
     name: ClassVar[str] = "accelerate-dot-scaled"
+    required: ClassVar[bool] = True
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the scaled dots of every function of ``module``."""

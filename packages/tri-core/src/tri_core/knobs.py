@@ -190,6 +190,17 @@ CORE = KnobGroup(
         ),
         Knob(name="VERIFY", default=False, parse=parse_bool, help="verify the module after every pass"),
         Knob(
+            name="OPT_BISECT_LIMIT",
+            parse=int,
+            help="how many of the passes that are not required run in a compile (all without it); tri opt --bisect sets it",
+            affects_codegen=True,
+        ),
+        Knob(
+            name="OPT_BISECT_LOG",
+            parse=Path,
+            help="a file to which every compile adds the numbers of its passes",
+        ),
+        Knob(
             name="FULL_TRACEBACK",
             default=False,
             parse=parse_bool,

@@ -92,6 +92,8 @@ class StageContext:
     knobs: Mapping[str, object] = field(default_factory=dict)
     #: called with (stage, pass name, module) after each pass, when somebody listens
     on_pass: Callable[[str, str, ir.Module], None] | None = None
+    #: asked with (stage, pass) before each pass, when somebody looks for the one that is wrong: whether it is left out
+    leaves_out: Callable[[str, Pass], bool] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +119,8 @@ class Pass(abc.ABC):
     name: ClassVar[str]
     #: what it was called in the version before; such names are accepted, with a DeprecationWarning
     former_names: ClassVar[tuple[str, ...]] = ()
+    #: whether no code can be made without it; others may be left out (``TRI_OPT_BISECT_LIMIT``)
+    required: ClassVar[bool] = False
 
     @abc.abstractmethod
     def apply(self, module: ir.Module, context: StageContext) -> None:
@@ -149,6 +153,8 @@ class PassList:
         """Apply every pass in order; tells ``context.on_pass`` after each."""
         for step in self.steps:
             if isinstance(step, Anchor):
+                continue
+            if context.leaves_out is not None and context.leaves_out(stage, step):
                 continue
             logger.debug("%s: %s", stage, step.name)
             try:

@@ -81,6 +81,7 @@ class UpcastScaledOperands(Pass):
     """See the module; at ``ttgir.coalesce``, where loads have their layouts and dots none of an instruction's."""
 
     name: ClassVar[str] = "amdg-upcast-scaled-operands"
+    required: ClassVar[bool] = True
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the scaled dots of every function of ``module``."""

@@ -19,6 +19,7 @@ class RefuseFp64(Pass):
     """For devices without 64-bit floats; raises Unsupported, located, at the first op that gives one."""
 
     name: ClassVar[str] = "refuse-fp64"
+    required: ClassVar[bool] = True
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Look at all functions; changes nothing."""

@@ -46,6 +46,7 @@ class ChooseSchedule(Pass):
     """
 
     name: ClassVar[str] = "choose-schedule"
+    required: ClassVar[bool] = True
 
     policy: HopperPolicy = field(default_factory=HopperPolicy)
     partitions: Sequence[AnyPass] = ()

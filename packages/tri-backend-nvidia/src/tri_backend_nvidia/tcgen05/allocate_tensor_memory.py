@@ -56,6 +56,7 @@ class AllocateTensorMemory(Pass):
     """See the module; runs when nothing else moves dots, before shared memory is allocated."""
 
     name: ClassVar[str] = "allocate-tensor-memory"
+    required: ClassVar[bool] = True
     former_names: ClassVar[tuple[str, ...]] = ("place-accumulators",)
 
     def apply(self, module: ir.Module, context: StageContext) -> None:

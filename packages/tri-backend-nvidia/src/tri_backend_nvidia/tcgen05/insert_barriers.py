@@ -27,6 +27,7 @@ class InsertTcgen05Barriers(Pass):
     """See the module; runs after ``insert-barriers``."""
 
     name: ClassVar[str] = "insert-tcgen05-barriers"
+    required: ClassVar[bool] = True
     former_names: ClassVar[tuple[str, ...]] = ("meet-before-dots",)
 
     def apply(self, module: ir.Module, context: StageContext) -> None:

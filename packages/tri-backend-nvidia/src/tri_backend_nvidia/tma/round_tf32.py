@@ -36,6 +36,7 @@ class TmaRoundTf32(Pass):
     """See the module; runs after ``remove-layout-conversions``, and marks descriptors that the launch makes."""
 
     name: ClassVar[str] = "tma-round-tf32"
+    required: ClassVar[bool] = True
     former_names: ClassVar[tuple[str, ...]] = ("round-copies",)
 
     def apply(self, module: ir.Module, context: StageContext) -> None:

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from tri_core import mlir
 from tri_core.abi import KernelSignature
+from tri_core.compiler.bisection import bisection
 from tri_core.compiler.diagnose import explain
 from tri_core.compiler.dump import dump_stage
 from tri_core.compiler.kernel import Artifacts
@@ -125,6 +126,7 @@ def _made_so_far(job: Job, outputs: Outputs) -> Artifacts:
 
 
 def _context(job: Job) -> StageContext:
+    looked_for = bisection(job.source.name, str(job.target.key))
     return StageContext(
         target=job.target,
         options=job.options,
@@ -132,6 +134,7 @@ def _context(job: Job) -> StageContext:
         codegen=_Codegen(),
         knobs=job.knobs,
         on_pass=_on_pass(job),
+        leaves_out=None if looked_for is None else looked_for.leaves_out,
     )
 
 

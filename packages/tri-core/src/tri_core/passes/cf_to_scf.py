@@ -24,6 +24,7 @@ class CfToScf(Pass):
     """
 
     name: ClassVar[str] = "cf-to-scf"
+    required: ClassVar[bool] = True
     former_names: ClassVar[tuple[str, ...]] = ("lift-control-flow",)
 
     def apply(self, module: ir.Module, context: StageContext) -> None:

@@ -40,6 +40,7 @@ class DecomposeDotScaled(Pass):
     """
 
     name: ClassVar[str] = "decompose-dot-scaled"
+    required: ClassVar[bool] = True
 
     refuses: Callable[[ir.Operation], str | None] | None = None
 

@@ -20,6 +20,7 @@ class DecomposeOps(Pass):
     """Each op that declares :class:`~tri_core.ir.traits.Decomposable` becomes the ops of its decomposition, also in turn."""
 
     name: ClassVar[str] = "decompose-ops"
+    required: ClassVar[bool] = True
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""

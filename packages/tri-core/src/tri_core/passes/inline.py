@@ -27,6 +27,7 @@ class Inline(Pass):
     """
 
     name: ClassVar[str] = "inline"
+    required: ClassVar[bool] = True
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""

@@ -49,6 +49,7 @@ class RewriteTensorDescriptors(Pass):
     """
 
     name: ClassVar[str] = "rewrite-tensor-descriptors"
+    required: ClassVar[bool] = True
 
     #: why the target's own copies cannot do what a ``tt.make_tensor_descriptor`` is used for; None: they can
     refuses: Callable[[ir.Operation], str | None] | None = None

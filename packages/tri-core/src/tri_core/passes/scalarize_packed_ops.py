@@ -27,6 +27,7 @@ class ScalarizePackedOps(Pass):
     """
 
     name: ClassVar[str] = "scalarize-packed-ops"
+    required: ClassVar[bool] = True
     former_names: ClassVar[tuple[str, ...]] = ("unpack",)
 
     def apply(self, module: ir.Module, context: StageContext) -> None:

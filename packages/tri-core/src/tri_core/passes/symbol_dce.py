@@ -21,6 +21,7 @@ class SymbolDCE(Pass):
     """Erases the private ``tt.func`` that no public one reaches through calls."""
 
     name: ClassVar[str] = "symbol-dce"
+    required: ClassVar[bool] = True
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -32,8 +33,20 @@ def opt(
     ] = False,
     locations: Annotated[bool, typer.Option("--locations", help="print locations")] = False,
     list_passes: Annotated[bool, typer.Option("--list-passes", help="list the passes and end")] = False,
+    bisect: Annotated[
+        str,
+        typer.Option(
+            "--bisect", help="a command that fails where a result is wrong: find the pass that does it"
+        ),
+    ] = "",
 ) -> None:
-    """Read a module, run passes on it and print it; without passes, check and print it."""
+    """Read a module, run passes on it and print it; without passes, check and print it.
+
+    ``--bisect 'python check.py'`` runs a program again and again with fewer passes, and names the first one with which it fails.
+    """
+    if bisect:
+        _bisect(bisect)
+        return
     from tri.cli.sources import parse_options
     from tri_core.compiler.optimize import known_passes, optimize
 
@@ -59,6 +72,16 @@ def opt(
         write(output, made)
     else:
         typer.echo(made, nl=False)
+
+
+def _bisect(command: str) -> None:
+    """Print the pass with which ``command`` fails first."""
+    from tri_core.compiler.bisection import bisect
+
+    for found in bisect(shlex.split(command), tell=lambda text: typer.echo(text, err=True)):
+        typer.echo(
+            f"{found.name} (pass {found.number}, of stage {found.stage}) of {found.kernel} for {found.target}"
+        )
 
 
 def _read(file: str) -> str:

@@ -47,6 +47,7 @@ class CreateTensormaps(Pass):
     """See the module; runs when all copies are there and none is cut any more, and before shared memory is allocated."""
 
     name: ClassVar[str] = "create-tensormaps"
+    required: ClassVar[bool] = True
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite every function of ``module``."""

@@ -67,6 +67,7 @@ class LowerDescriptorsToTma(Pass):
     """See the module; ``policy`` says what copies can do: without ``block_copies`` nothing happens."""
 
     name: ClassVar[str] = "lower-descriptors-to-tma"
+    required: ClassVar[bool] = True
     former_names: ClassVar[tuple[str, ...]] = ("copy-descriptor-blocks",)
 
     policy: DefaultPolicy = DEFAULT_POLICY

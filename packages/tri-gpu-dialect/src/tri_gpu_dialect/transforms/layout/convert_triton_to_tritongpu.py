@@ -61,6 +61,7 @@ class ConvertTritonToTritonGPU(Pass):
     """
 
     name: ClassVar[str] = "convert-triton-to-tritongpu"
+    required: ClassVar[bool] = True
 
     target: str
     num_warps: int

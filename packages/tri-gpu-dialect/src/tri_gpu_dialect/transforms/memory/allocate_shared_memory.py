@@ -43,6 +43,7 @@ class AllocateSharedMemory(Pass):
     """See the module; what takes at most ``apart_bytes`` is kept apart from the next."""
 
     name: ClassVar[str] = "allocate-shared-memory"
+    required: ClassVar[bool] = True
 
     apart_bytes: int = 8192
 

@@ -22,6 +22,7 @@ class InsertBarriers(Pass):
     """See the module; runs after ``allocate-shared-memory``."""
 
     name: ClassVar[str] = "insert-barriers"
+    required: ClassVar[bool] = True
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Insert ``ttg.barrier`` ops."""
