@@ -26,7 +26,7 @@ _TARGET = "nvidia:sm_90a"
 #: ops that are shown: control flow, copies, barriers, dots, and what softmax takes its time with
 _SHOWN = re.compile(
     r"scf\.(for|if|yield)|tt\.(load|store|dot|descriptor_\w+)\b|"
-    r"ttg\.(warp_|async_|wait_barrier|arrive_barrier|barrier|local_alloc|fence)|"
+    r"ttn?g\.(warp_|async_|wait_barrier|arrive_barrier|barrier|local_alloc|fence)|"
     r"math\.exp2|default \{|partition\d|^\s*\}"
 )
 _LONGEST = 110
