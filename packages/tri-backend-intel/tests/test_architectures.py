@@ -9,7 +9,7 @@ from tri_backend_intel.architectures import ARCHITECTURES, target
 from tri_backend_intel.knobs import parse_names
 from tri_backend_intel.options import IntelOptions
 from tri_backend_intel.pipeline import pipeline, policy
-from tri_backend_intel.runtime.devices import architecture_of
+from tri_backend_intel.runtime.architecture import architecture_of
 from tri_backend_intel.spirv.extensions import check_extensions
 from tri_core import knobs
 from tri_core.api import DeviceInfo, OptionError, TargetError, TargetKey

@@ -14,7 +14,7 @@ from tri_backend_intel.architectures import ARCHITECTURES
 from tri_backend_intel.offline import NONE, OfflineRefused, find_ocloc, identity, run_ocloc
 from tri_backend_intel.options import IntelOptions
 from tri_backend_intel.plugin import tri_cache_key
-from tri_backend_intel.runtime.kernels import modes_of
+from tri_backend_intel.runtime.modes import modes_of
 from tri_backend_intel.spirv.registers import judge, register_modes, registers_of
 from tri_backend_intel.spirv.stage import spirv_stage
 from tri_core import knobs

@@ -44,7 +44,6 @@ STRICTER: dict[str, str] = {
     "x = [v for v in (n, f) if n > 1]": "Triton takes every run-time condition as true",
     "for i in range(n):\n    pass\ntl.store(p, i)": "the loop's variable has no defined value after it",
     "if n > 0:\n    return 3": "nobody gets what a kernel returns",
-    "if p:\n    pass": "a pointer is no truth value",
     "for i in range(0, n, 0):\n    pass": "it never ends",
     "x = tl.constexpr(n)": "a run-time value is no constexpr",
     "return n": "nobody gets what a kernel returns",

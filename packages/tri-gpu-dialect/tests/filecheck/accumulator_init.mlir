@@ -5,8 +5,8 @@
 // CHECK: %[[NEW:.*]] = arith.cmpi eq, %[[I]],
 // CHECK-NOT: arith.select
 // CHECK: %[[ADD:.*]] = arith.xori %[[NEW]],
-// CHECK: %[[DOT:.*]] = "ttng.warp_group_dot"(%{{.*}}, %{{.*}}, %[[T]], %[[ADD]])
-// CHECK: %[[SUM:.*]] = "ttng.warp_group_dot_wait"(%[[DOT]])
+// CHECK: %[[DOT:.*]] = "ttg.warp_group_dot"(%{{.*}}, %{{.*}}, %[[T]], %[[ADD]])
+// CHECK: %[[SUM:.*]] = "ttg.warp_group_dot_wait"(%[[DOT]])
 // CHECK: scf.yield %[[SUM]]
 #blocked = #ttg.blocked<{order = [1, 0], sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1]}>
 #shared = #ttg.swizzled_shared<{maxPhase = 1 : i64, order = [1, 0], perPhase = 1 : i64, vec = 1 : i64}>
@@ -23,8 +23,8 @@
       %6 = "arith.cmpi"(%arg5, %1) <{predicate = 0 : i64}> : (i32, i32) -> i1
       %7 = "tt.splat"(%6) : (i1) -> tensor<64x64xi1, #blocked>
       %8 = "arith.select"(%7, %3, %arg6) : (tensor<64x64xi1, #blocked>, tensor<64x64xf32, #blocked>, tensor<64x64xf32, #blocked>) -> tensor<64x64xf32, #blocked>
-      %9 = "ttng.warp_group_dot"(%2, %2, %8) {inputPrecision = 0 : i32} : (!ttg.memdesc<array<i64: 64, 64>, f16, #shared, #ttg.shared_memory, false, array<i64: 64, 64>>, !ttg.memdesc<array<i64: 64, 64>, f16, #shared, #ttg.shared_memory, false, array<i64: 64, 64>>, tensor<64x64xf32, #blocked>) -> tensor<64x64xf32, #blocked>
-      %10 = "ttng.warp_group_dot_wait"(%9) {pendings = 0 : i32} : (tensor<64x64xf32, #blocked>) -> tensor<64x64xf32, #blocked>
+      %9 = "ttg.warp_group_dot"(%2, %2, %8) {inputPrecision = 0 : i32} : (!ttg.memdesc<array<i64: 64, 64>, f16, #shared, #ttg.shared_memory, false, array<i64: 64, 64>>, !ttg.memdesc<array<i64: 64, 64>, f16, #shared, #ttg.shared_memory, false, array<i64: 64, 64>>, tensor<64x64xf32, #blocked>) -> tensor<64x64xf32, #blocked>
+      %10 = "ttg.warp_group_dot_wait"(%9) {pendings = 0 : i32} : (tensor<64x64xf32, #blocked>) -> tensor<64x64xf32, #blocked>
       "scf.yield"(%10) : (tensor<64x64xf32, #blocked>) -> ()
     }) : (i32, i32, i32, tensor<64x64xf32, #blocked>) -> tensor<64x64xf32, #blocked>
     "tt.return"(%5) : (tensor<64x64xf32, #blocked>) -> ()

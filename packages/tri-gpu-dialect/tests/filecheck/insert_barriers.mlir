@@ -36,15 +36,15 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32,
     %b = "ttg.local_alloc"() : () -> !p
     %b0 = "ttg.memdesc_index"(%b, %i0) : (!p, i32) -> !q
     %b1 = "ttg.memdesc_index"(%b, %i1) : (!p, i32) -> !q
-    // CHECK: "ttng.init_barrier"
-    // CHECK-NEXT: "ttng.init_barrier"
-    "ttng.init_barrier"(%b0) {count = 1 : i32} : (!q) -> ()
-    "ttng.init_barrier"(%b1) {count = 1 : i32} : (!q) -> ()
+    // CHECK: "ttg.init_barrier"
+    // CHECK-NEXT: "ttg.init_barrier"
+    "ttg.init_barrier"(%b0) {count = 1 : i32} : (!q) -> ()
+    "ttg.init_barrier"(%b1) {count = 1 : i32} : (!q) -> ()
     // CHECK-NEXT: "ttg.barrier"() {addrSpace = 1 : i32}
-    // CHECK-NEXT: "ttng.wait_barrier"
-    // CHECK-NEXT: "ttng.wait_barrier"
-    "ttng.wait_barrier"(%b0, %i0) : (!q, i32) -> ()
-    "ttng.wait_barrier"(%b1, %i0) : (!q, i32) -> ()
+    // CHECK-NEXT: "ttg.wait_barrier"
+    // CHECK-NEXT: "ttg.wait_barrier"
+    "ttg.wait_barrier"(%b0, %i0) : (!q, i32) -> ()
+    "ttg.wait_barrier"(%b1, %i0) : (!q, i32) -> ()
     "tt.return"() : () -> ()
   }) {sym_name = "g", function_type = () -> ()} : () -> ()
 }

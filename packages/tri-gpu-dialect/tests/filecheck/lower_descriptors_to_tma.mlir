@@ -15,14 +15,14 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32,
     // CHECK: "tt.make_tensor_descriptor"{{.*}} -> !tt.tensordesc<tensor<64x32xf16, #ttg.swizzled_shared<{maxPhase = 1
     // CHECK-NEXT: "tt.make_tensor_descriptor"{{.*}} -> !tt.tensordesc<tensor<64x32xf16, #ttg.swizzled_shared<{maxPhase = 8
     %d = "tt.make_tensor_descriptor"(%p, %n, %n, %one, %one) {operandSegmentSizes = array<i32: 1, 2, 2>} : (!tt.ptr<f16, "global">, i32, i32, i64, i64) -> !d
-    // CHECK: "ttng.init_barrier"({{.*}}) {count = 1 : i32}
-    // CHECK: "ttng.barrier_expect"({{.*}}) {size = 4096 : i32}
-    // CHECK-NEXT: "ttng.async_copy_descriptor_to_local"
-    // CHECK: "ttng.wait_barrier"
-    // CHECK-NEXT: "ttng.inval_barrier"
+    // CHECK: "ttg.init_barrier"({{.*}}) {count = 1 : i32}
+    // CHECK: "ttg.barrier_expect"({{.*}}) {size = 4096 : i32}
+    // CHECK-NEXT: "ttg.async_copy_descriptor_to_local"
+    // CHECK: "ttg.wait_barrier"
+    // CHECK-NEXT: "ttg.inval_barrier"
     // CHECK-NEXT: "ttg.local_load"
     %x = "tt.descriptor_load"(%d, %i, %i) : (!d, i32, i32) -> !t
-    // CHECK: "ttng.async_copy_descriptor_to_local"
+    // CHECK: "ttg.async_copy_descriptor_to_local"
     // CHECK-NOT: "ttg.local_load"
     %y = "tt.descriptor_load"(%d, %i, %i) : (!d, i32, i32) -> !t
     %m = "ttg.local_alloc"(%y) : (!t) -> !m
@@ -31,10 +31,10 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32,
     %z = "ttg.local_load"(%m) : (!m) -> !t
     %w = arith.addf %x, %z : !t
     // CHECK: %[[B:.*]] = "ttg.local_alloc"
-    // CHECK-NEXT: "ttng.fence_async_shared"
-    // CHECK-NEXT: "ttng.async_copy_local_to_descriptor"({{.*}}, %[[B]])
+    // CHECK-NEXT: "ttg.fence_async_shared"
+    // CHECK-NEXT: "ttg.async_copy_local_to_descriptor"({{.*}}, %[[B]])
     "tt.descriptor_store"(%d, %w, %i, %i) : (!d, !t, i32, i32) -> ()
-    // CHECK: "ttng.async_copy_local_to_descriptor"({{.*}}) {kind = 1 : i32}
+    // CHECK: "ttg.async_copy_local_to_descriptor"({{.*}}) {kind = 1 : i32}
     "tt.descriptor_reduce"(%d, %w, %i, %i) {kind = 1 : i32} : (!d, !t, i32, i32) -> ()
     "tt.return"() : () -> ()
   }) {sym_name = "f", function_type = (!tt.ptr<f16, "global">, i32, i32, i64) -> ()} : () -> ()

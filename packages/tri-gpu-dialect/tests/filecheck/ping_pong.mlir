@@ -8,10 +8,10 @@
 // CHECK-NEXT: arith.constant
 // CHECK: scf.for
 // CHECK-NEXT: "ttg.ordered_barrier"() {group_warps = 1 : i32, step = "wait"}
-// CHECK-NEXT: %[[S:.*]] = "ttng.warp_group_dot"
-// CHECK: "ttng.warp_group_dot"
+// CHECK-NEXT: %[[S:.*]] = "ttg.warp_group_dot"
+// CHECK: "ttg.warp_group_dot"
 // CHECK-NEXT: "ttg.ordered_barrier"() {group_warps = 1 : i32, step = "pass"}
-// CHECK-NEXT: "ttng.warp_group_dot_wait"(%[[S]]) {pendings = 1 : i32}
+// CHECK-NEXT: "ttg.warp_group_dot_wait"(%[[S]]) {pendings = 1 : i32}
 // CHECK: math.exp2
 // in the second loop the first dot is waited for before the second one starts
 // CHECK: scf.for
@@ -19,11 +19,11 @@
 // in the third one a barrier is for the two that start together, not for the one that needs what they give
 // CHECK: scf.for
 // CHECK-NEXT: "ttg.ordered_barrier"() {group_warps = 1 : i32, step = "wait"}
-// CHECK: "ttng.warp_group_dot"
-// CHECK-NEXT: "ttng.warp_group_dot"
+// CHECK: "ttg.warp_group_dot"
+// CHECK-NEXT: "ttg.warp_group_dot"
 // CHECK-NEXT: "ttg.ordered_barrier"() {group_warps = 1 : i32, step = "pass"}
 // CHECK-NOT: "ttg.ordered_barrier"
-// CHECK: "ttng.warp_group_dot"
+// CHECK: "ttg.warp_group_dot"
 // CHECK: scf.yield
 // CHECK: "ttg.ordered_barrier"() {group_warps = 1 : i32, step = "close"}
 // CHECK-NEXT: "ttg.warp_yield"
@@ -40,30 +40,30 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
       %zero = arith.constant 0 : i32
       %one = arith.constant 1 : i32
       %a:2 = scf.for %i = %zero to %n step %one iter_args(%x = %c, %y = %c) -> (!sum, !sum) : i32 {
-        %s = "ttng.warp_group_dot"(%q, %k, %c) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
+        %s = "ttg.warp_group_dot"(%q, %k, %c) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
         %h = arith.mulf %x, %y : !sum
-        %t = "ttng.warp_group_dot"(%q, %k, %h) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
-        %s1 = "ttng.warp_group_dot_wait"(%s) {pendings = 1 : i32} : (!sum) -> !sum
+        %t = "ttg.warp_group_dot"(%q, %k, %h) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
+        %s1 = "ttg.warp_group_dot_wait"(%s) {pendings = 1 : i32} : (!sum) -> !sum
         %e = math.exp2 %s1 : !sum
-        %t1 = "ttng.warp_group_dot_wait"(%t) {pendings = 0 : i32} : (!sum) -> !sum
+        %t1 = "ttg.warp_group_dot_wait"(%t) {pendings = 0 : i32} : (!sum) -> !sum
         scf.yield %t1, %e : !sum, !sum
       }
       %b = scf.for %i = %zero to %n step %one iter_args(%x = %a#0) -> (!sum) : i32 {
-        %s = "ttng.warp_group_dot"(%q, %k, %c) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
-        %s1 = "ttng.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
+        %s = "ttg.warp_group_dot"(%q, %k, %c) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
+        %s1 = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
         %e = math.exp2 %s1 : !sum
-        %t = "ttng.warp_group_dot"(%q, %k, %e) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
-        %t1 = "ttng.warp_group_dot_wait"(%t) {pendings = 0 : i32} : (!sum) -> !sum
+        %t = "ttg.warp_group_dot"(%q, %k, %e) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
+        %t1 = "ttg.warp_group_dot_wait"(%t) {pendings = 0 : i32} : (!sum) -> !sum
         scf.yield %t1 : !sum
       }
       %d = scf.for %i = %zero to %n step %one iter_args(%x = %b) -> (!sum) : i32 {
-        %s = "ttng.warp_group_dot"(%q, %k, %c) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
-        %t = "ttng.warp_group_dot"(%k, %q, %c) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
-        %s1 = "ttng.warp_group_dot_wait"(%s) {pendings = 1 : i32} : (!sum) -> !sum
+        %s = "ttg.warp_group_dot"(%q, %k, %c) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
+        %t = "ttg.warp_group_dot"(%k, %q, %c) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
+        %s1 = "ttg.warp_group_dot_wait"(%s) {pendings = 1 : i32} : (!sum) -> !sum
         %e = math.exp2 %s1 : !sum
-        %u = "ttng.warp_group_dot"(%q, %k, %e) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
-        %t1 = "ttng.warp_group_dot_wait"(%t) {pendings = 1 : i32} : (!sum) -> !sum
-        %u1 = "ttng.warp_group_dot_wait"(%u) {pendings = 0 : i32} : (!sum) -> !sum
+        %u = "ttg.warp_group_dot"(%q, %k, %e) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
+        %t1 = "ttg.warp_group_dot_wait"(%t) {pendings = 1 : i32} : (!sum) -> !sum
+        %u1 = "ttg.warp_group_dot_wait"(%u) {pendings = 0 : i32} : (!sum) -> !sum
         %v = arith.addf %t1, %u1 : !sum
         scf.yield %v : !sum
       }

@@ -5,32 +5,32 @@
 // CHECK-LABEL: "tt.func"
 // CHECK: %[[RUNS:.*]] = arith.cmpi slt, %[[FROM:.*]], %[[TO:.*]] : i32
 // CHECK-NEXT: %[[OUT:.*]]:2 = scf.if %[[RUNS]]
-// CHECK: "ttng.warp_group_dot"
-// CHECK: "ttng.warp_group_dot_wait"({{.*}}) {pendings = 0 : i32}
+// CHECK: "ttg.warp_group_dot"
+// CHECK: "ttg.warp_group_dot_wait"({{.*}}) {pendings = 0 : i32}
 // CHECK: %[[P0:.*]] = "ttg.convert_layout"
 // CHECK-NEXT: %[[SECOND:.*]] = arith.addi %[[FROM]], %[[STEP:.*]] : i32
 // what belongs to the late stage starts with the first values, what is early with the second ones; P and its stage are forwarded on
 // CHECK-NEXT: %[[ALL:.*]]:4 = scf.for %[[I:.*]] = %[[SECOND]] to %[[TO]] step %[[STEP]] iter_args(%[[SUM:.*]] = %arg0, %[[TOP:.*]] = %{{.*}}, %[[BEFORE:.*]] = %[[FROM]], %[[P:.*]] = %[[P0]])
 // CHECK: %[[STAGE:.*]] = "ttg.memdesc_index"(%[[K:.*]], %[[I]])
-// CHECK: "ttng.wait_barrier"(%{{.*}}, %{{.*}}, %[[STAGE]])
-// CHECK: %[[S:.*]] = "ttng.warp_group_dot"
+// CHECK: "ttg.wait_barrier"(%{{.*}}, %{{.*}}, %[[STAGE]])
+// CHECK: %[[S:.*]] = "ttg.warp_group_dot"
 // CHECK: %[[SCALED:.*]] = arith.mulf %[[SUM]]
 // CHECK: %[[OTHER:.*]] = "ttg.memdesc_index"(%[[V:.*]], %[[BEFORE]])
-// CHECK: "ttng.wait_barrier"(%{{.*}}, %{{.*}}, %[[OTHER]])
-// CHECK: %[[LATE:.*]] = "ttng.warp_group_dot"(%[[P]], %[[OTHER]], %[[SCALED]])
-// CHECK-NOT: "ttng.warp_group_dot"
-// CHECK: %[[DONE:.*]] = "ttng.warp_group_dot_wait"(%[[S]]) {pendings = 1 : i32}
-// CHECK: "ttng.arrive_barrier"(%{{.*}}, %[[STAGE]])
+// CHECK: "ttg.wait_barrier"(%{{.*}}, %{{.*}}, %[[OTHER]])
+// CHECK: %[[LATE:.*]] = "ttg.warp_group_dot"(%[[P]], %[[OTHER]], %[[SCALED]])
+// CHECK-NOT: "ttg.warp_group_dot"
+// CHECK: %[[DONE:.*]] = "ttg.warp_group_dot_wait"(%[[S]]) {pendings = 1 : i32}
+// CHECK: "ttg.arrive_barrier"(%{{.*}}, %[[STAGE]])
 // CHECK: %[[NEW:.*]] = arith.maximumf %[[TOP]], %[[DONE]]
-// CHECK: %[[ADDED:.*]] = "ttng.warp_group_dot_wait"(%[[LATE]]) {pendings = 0 : i32}
-// CHECK-NEXT: "ttng.arrive_barrier"(%{{.*}}, %[[OTHER]])
+// CHECK: %[[ADDED:.*]] = "ttg.warp_group_dot_wait"(%[[LATE]]) {pendings = 0 : i32}
+// CHECK-NEXT: "ttg.arrive_barrier"(%{{.*}}, %[[OTHER]])
 // CHECK-NEXT: %[[SMALL:.*]] = arith.truncf %[[NEW]]
 // CHECK-NEXT: %[[HALF:.*]] = "ttg.convert_layout"(%[[SMALL]])
 // CHECK-NEXT: scf.yield %[[ADDED]], %[[NEW]], %[[I]], %[[HALF]] :
 // CHECK-NEXT: } {ttg.placed_waits}
 // CHECK: "ttg.memdesc_index"(%[[V]], %[[ALL]]#2)
-// CHECK: "ttng.warp_group_dot"(%[[ALL]]#3,
-// CHECK-NEXT: %[[LAST:.*]] = "ttng.warp_group_dot_wait"({{.*}}) {pendings = 0 : i32}
+// CHECK: "ttg.warp_group_dot"(%[[ALL]]#3,
+// CHECK-NEXT: %[[LAST:.*]] = "ttg.warp_group_dot_wait"({{.*}}) {pendings = 0 : i32}
 // CHECK: scf.yield %[[LAST]], %[[ALL]]#1 :
 // CHECK-NEXT: } else {
 // CHECK-NEXT: scf.yield %arg0, %arg0 :
@@ -66,22 +66,22 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
     ^bb0(%i: i32, %acc: !sum, %top: !sum):
       %ks = "ttg.memdesc_index"(%k, %i) : (!ring, i32) -> !stage
       %kf = "ttg.memdesc_index"(%full, %i) : (!bars, i32) -> !one
-      "ttng.wait_barrier"(%kf, %zero, %ks) : (!one, i32, !stage) -> ()
-      %s = "ttng.warp_group_dot"(%qs, %ks, %c) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
-      %sw = "ttng.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
+      "ttg.wait_barrier"(%kf, %zero, %ks) : (!one, i32, !stage) -> ()
+      %s = "ttg.warp_group_dot"(%qs, %ks, %c) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
+      %sw = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %ke = "ttg.memdesc_index"(%empty, %i) : (!bars, i32) -> !one
-      "ttng.arrive_barrier"(%ke, %ks) : (!one, !stage) -> ()
+      "ttg.arrive_barrier"(%ke, %ks) : (!one, !stage) -> ()
       %new = arith.maximumf %top, %sw : !sum
       %h = arith.truncf %new : !sum to tensor<32x32xf16, #acc>
       %p = "ttg.convert_layout"(%h) : (tensor<32x32xf16, #acc>) -> !left
       %scaled = arith.mulf %acc, %half : !sum
       %vs = "ttg.memdesc_index"(%v, %i) : (!ring, i32) -> !stage
       %vf = "ttg.memdesc_index"(%full, %i) : (!bars, i32) -> !one
-      "ttng.wait_barrier"(%vf, %zero, %vs) : (!one, i32, !stage) -> ()
-      %o = "ttng.warp_group_dot"(%p, %vs, %scaled) {inputPrecision = 0 : i32} : (!left, !stage, !sum) -> !sum
-      %ow = "ttng.warp_group_dot_wait"(%o) {pendings = 0 : i32} : (!sum) -> !sum
+      "ttg.wait_barrier"(%vf, %zero, %vs) : (!one, i32, !stage) -> ()
+      %o = "ttg.warp_group_dot"(%p, %vs, %scaled) {inputPrecision = 0 : i32} : (!left, !stage, !sum) -> !sum
+      %ow = "ttg.warp_group_dot_wait"(%o) {pendings = 0 : i32} : (!sum) -> !sum
       %ve = "ttg.memdesc_index"(%empty, %i) : (!bars, i32) -> !one
-      "ttng.arrive_barrier"(%ve, %vs) : (!one, !stage) -> ()
+      "ttg.arrive_barrier"(%ve, %vs) : (!one, !stage) -> ()
       "scf.yield"(%ow, %new) : (!sum, !sum) -> ()
     }) : (i32, i32, i32, !sum, !sum) -> (!sum, !sum)
     "tt.return"(%out#0, %out#1) : (!sum, !sum) -> ()
@@ -94,12 +94,12 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
     %out = "scf.for"(%zero, %n, %one, %c) ({
     ^bb0(%i: i32, %acc: !sum):
       %ks = "ttg.memdesc_index"(%k, %i) : (!ring, i32) -> !stage
-      %s = "ttng.warp_group_dot"(%ks, %ks, %acc) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
-      %sw = "ttng.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
+      %s = "ttg.warp_group_dot"(%ks, %ks, %acc) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
+      %sw = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %h = arith.truncf %sw : !sum to tensor<32x32xf16, #acc>
       %p = "ttg.convert_layout"(%h) : (tensor<32x32xf16, #acc>) -> !left
-      %o = "ttng.warp_group_dot"(%p, %ks, %sw) {inputPrecision = 0 : i32} : (!left, !stage, !sum) -> !sum
-      %ow = "ttng.warp_group_dot_wait"(%o) {pendings = 0 : i32} : (!sum) -> !sum
+      %o = "ttg.warp_group_dot"(%p, %ks, %sw) {inputPrecision = 0 : i32} : (!left, !stage, !sum) -> !sum
+      %ow = "ttg.warp_group_dot_wait"(%o) {pendings = 0 : i32} : (!sum) -> !sum
       "scf.yield"(%ow) : (!sum) -> ()
     }) : (i32, i32, i32, !sum) -> !sum
     "tt.return"(%out) : (!sum) -> ()

@@ -10,7 +10,7 @@
 // CHECK: %[[MIDDLE:.*]] = arith.minsi %[[END]], %[[MOST]] : i32
 // CHECK: %[[FIRST:.*]] = scf.for %{{.*}} = %[[LOW]] to %[[MIDDLE]] step %[[STEP]] iter_args(%[[A:.*]] = %{{.*}})
 // CHECK-NOT: arith.cmpi
-// CHECK: %[[DOT:.*]] = "ttng.warp_group_dot_wait"
+// CHECK: %[[DOT:.*]] = "ttg.warp_group_dot_wait"
 // CHECK-NEXT: %[[ADDED:.*]] = arith.addf %[[A]], %[[DOT]]
 // CHECK-NEXT: scf.yield %[[ADDED]]
 // CHECK: %[[SECOND:.*]] = scf.for %{{.*}} = %[[MIDDLE]] to %[[HIGH]] step %[[STEP]] iter_args(%{{.*}} = %[[FIRST]])
@@ -66,8 +66,8 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
       %at = "tt.splat"(%i) : (i32) -> !places
       %keys = arith.addi %at, %k : !places
       %mask = arith.cmpi sge, %rows, %keys : !places
-      %s = "ttng.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
-      %w = "ttng.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
+      %s = "ttg.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
+      %w = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %chosen = arith.select %mask, %w, %zeros : tensor<32x32xi1, #acc>, !sum
       %sum = arith.addf %acc, %chosen : !sum
       "scf.yield"(%sum) : (!sum) -> ()
@@ -92,8 +92,8 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
       %at = "tt.splat"(%i) : (i32) -> !places
       %here = arith.addi %at, %rows : !places
       %mask = arith.cmpi sgt, %here, %k : !places
-      %s = "ttng.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
-      %w = "ttng.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
+      %s = "ttg.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
+      %w = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %chosen = arith.select %mask, %w, %zeros : tensor<32x32xi1, #acc>, !sum
       %sum = arith.addf %acc, %chosen : !sum
       "scf.yield"(%sum) : (!sum) -> ()
@@ -118,8 +118,8 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
       %at = "tt.splat"(%i) : (i32) -> !places
       %keys = arith.addi %at, %k : !places
       %mask = arith.cmpi sge, %rows, %keys : !places
-      %s = "ttng.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
-      %w = "ttng.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
+      %s = "ttg.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
+      %w = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %chosen = arith.select %mask, %w, %zeros : tensor<32x32xi1, #acc>, !sum
       %sum = arith.addf %acc, %chosen : !sum
       "scf.yield"(%sum) : (!sum) -> ()
@@ -144,8 +144,8 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
       %at = "tt.splat"(%i) : (i32) -> !places
       %keys = arith.addi %at, %k : !places
       %mask = arith.cmpi sge, %rows, %keys : !places
-      %s = "ttng.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
-      %w = "ttng.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
+      %s = "ttg.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
+      %w = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %chosen = arith.select %mask, %w, %zeros : tensor<32x32xi1, #acc>, !sum
       %bits = arith.uitofp %mask : tensor<32x32xi1, #acc> to !sum
       %both = arith.addf %chosen, %bits : !sum

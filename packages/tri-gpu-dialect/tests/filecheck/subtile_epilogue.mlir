@@ -14,17 +14,17 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32,
     %d = "tt.make_tensor_descriptor"(%p, %n, %n, %one, %one) {operandSegmentSizes = array<i32: 1, 2, 2>} : (!tt.ptr<f16, "global">, i32, i32, i64, i64) -> !d
     // CHECK: %[[H:.*]]:2 = "tt.split"
     // CHECK-NEXT: %[[F:.*]] = "ttg.local_alloc"(%[[H]]#0) {alignment = 128 : i32}
-    // CHECK-NEXT: "ttng.fence_async_shared"
-    // CHECK-NEXT: "ttng.async_copy_local_to_descriptor"(%[[D]], %[[I]], %[[J]], %[[F]])
+    // CHECK-NEXT: "ttg.fence_async_shared"
+    // CHECK-NEXT: "ttg.async_copy_local_to_descriptor"(%[[D]], %[[I]], %[[J]], %[[F]])
     // CHECK-NEXT: %[[S:.*]] = "ttg.local_alloc"(%[[H]]#1)
-    // CHECK-NEXT: "ttng.fence_async_shared"
+    // CHECK-NEXT: "ttg.fence_async_shared"
     // CHECK-NEXT: %[[C:.*]] = arith.constant 128 : i32
     // CHECK-NEXT: %[[K:.*]] = arith.addi %[[J]], %[[C]]
-    // CHECK-NEXT: "ttng.async_copy_local_to_descriptor"(%[[D]], %[[I]], %[[K]], %[[S]])
+    // CHECK-NEXT: "ttg.async_copy_local_to_descriptor"(%[[D]], %[[I]], %[[K]], %[[S]])
     "tt.descriptor_store"(%d, %x, %i, %j) : (!d, !t, i32, i32) -> ()
-    // CHECK: "ttng.async_copy_local_to_descriptor"(%[[D]], %[[I]], %[[J]], {{.*}}) {kind = 1 : i32}
-    // CHECK: "ttng.async_copy_local_to_descriptor"(%[[D]], %[[I]], {{.*}}) {kind = 1 : i32}
-    // CHECK-NOT: "ttng.async_copy_local_to_descriptor"
+    // CHECK: "ttg.async_copy_local_to_descriptor"(%[[D]], %[[I]], %[[J]], {{.*}}) {kind = 1 : i32}
+    // CHECK: "ttg.async_copy_local_to_descriptor"(%[[D]], %[[I]], {{.*}}) {kind = 1 : i32}
+    // CHECK-NOT: "ttg.async_copy_local_to_descriptor"
     "tt.descriptor_reduce"(%d, %x, %i, %j) {kind = 1 : i32} : (!d, !t, i32, i32) -> ()
     "tt.return"() : () -> ()
   }) {sym_name = "f", function_type = (!tt.ptr<f16, "global">, i32, i32, i32, i64, !t) -> ()} : () -> ()

@@ -5,26 +5,26 @@
 // CHECK: %[[B:.*]] = "ttg.local_alloc"() {alignment = 128 : i32, ttg.awaited} : () -> !ttg.memdesc<array<i64: 3, 32, 32>, f16
 // CHECK: %[[FULL:.*]] = "ttg.local_alloc"() : () -> !ttg.memdesc<array<i64: 3, 1>, i64
 // CHECK: %[[EMPTY:.*]] = "ttg.local_alloc"() : () -> !ttg.memdesc<array<i64: 3, 1>, i64
-// CHECK: "ttng.init_barrier"({{.*}}) {count = 1 : i32}
-// CHECK: "ttng.init_barrier"({{.*}}) {count = 4 : i32}
+// CHECK: "ttg.init_barrier"({{.*}}) {count = 1 : i32}
+// CHECK: "ttg.init_barrier"({{.*}}) {count = 4 : i32}
 // CHECK: "ttg.warp_specialize"({{.*}} %[[A]], %[[B]], %[[FULL]], %[[EMPTY]]) ({
 // CHECK: "scf.for"
 // CHECK: %[[STAGE:.*]] = "ttg.memdesc_index"(%[[A]], %[[S:.*]]) :
 // CHECK: %[[READY:.*]] = "ttg.memdesc_index"(%[[FULL]], %[[S]])
-// CHECK: "ttng.wait_barrier"(%[[READY]], %{{.*}}, %[[STAGE]], %{{.*}})
-// CHECK: "ttng.warp_group_dot"(%[[STAGE]],
-// CHECK: "ttng.warp_group_dot_wait"
+// CHECK: "ttg.wait_barrier"(%[[READY]], %{{.*}}, %[[STAGE]], %{{.*}})
+// CHECK: "ttg.warp_group_dot"(%[[STAGE]],
+// CHECK: "ttg.warp_group_dot_wait"
 // CHECK: %[[FREE:.*]] = "ttg.memdesc_index"(%[[EMPTY]], %[[S]])
-// CHECK: "ttng.arrive_barrier"(%[[FREE]], %[[STAGE]], %{{.*}})
+// CHECK: "ttg.arrive_barrier"(%[[FREE]], %[[STAGE]], %{{.*}})
 // CHECK-NOT: "tt.descriptor_load"
 // CHECK: "tt.descriptor_store"
 // CHECK: "ttg.warp_specialize_partitions"
 // CHECK: "scf.for"
-// CHECK: "ttng.wait_barrier"
-// CHECK: "ttng.barrier_expect"({{.*}}) {size = 4096 : i32}
-// CHECK: "ttng.async_copy_descriptor_to_local"
-// CHECK: "ttng.async_copy_descriptor_to_local"
-// CHECK-NOT: "ttng.warp_group_dot"
+// CHECK: "ttg.wait_barrier"
+// CHECK: "ttg.barrier_expect"({{.*}}) {size = 4096 : i32}
+// CHECK: "ttg.async_copy_descriptor_to_local"
+// CHECK: "ttg.async_copy_descriptor_to_local"
+// CHECK-NOT: "ttg.warp_group_dot"
 // CHECK: partitionNumWarps = array<i32: 1>
 // CHECK: "ttg.total-num-warps" = 8
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
@@ -49,8 +49,8 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
       %b = "tt.descriptor_load"(%db, %arg8, %on) : (!tt.tensordesc<tensor<32x32xf16>>, i32, i32) -> tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>
       %ab = "ttg.local_alloc"(%a) : (tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>) -> !ttg.memdesc<array<i64: 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, false, array<i64: 32, 32>>
       %bb = "ttg.local_alloc"(%b) : (tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>) -> !ttg.memdesc<array<i64: 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, false, array<i64: 32, 32>>
-      %d = "ttng.warp_group_dot"(%ab, %bb, %arg7) {inputPrecision = 0 : i32} : (!ttg.memdesc<array<i64: 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, false, array<i64: 32, 32>>, !ttg.memdesc<array<i64: 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, false, array<i64: 32, 32>>, tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>) -> tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>
-      %w = "ttng.warp_group_dot_wait"(%d) {pendings = 0 : i32} : (tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>) -> tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>
+      %d = "ttg.warp_group_dot"(%ab, %bb, %arg7) {inputPrecision = 0 : i32} : (!ttg.memdesc<array<i64: 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, false, array<i64: 32, 32>>, !ttg.memdesc<array<i64: 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, false, array<i64: 32, 32>>, tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>) -> tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>
+      %w = "ttg.warp_group_dot_wait"(%d) {pendings = 0 : i32} : (tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>) -> tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>
       "ttg.local_dealloc"(%ab) : (!ttg.memdesc<array<i64: 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, false, array<i64: 32, 32>>) -> ()
       "ttg.local_dealloc"(%bb) : (!ttg.memdesc<array<i64: 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, false, array<i64: 32, 32>>) -> ()
       %kn = arith.addi %arg8, %c32_i32 : i32

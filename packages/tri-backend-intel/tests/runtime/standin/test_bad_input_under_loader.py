@@ -1,6 +1,6 @@
 """What goes wrong below tri's runtime, through the real loader: each a typed error with a remedy, and nothing hangs.
 
-A child that hangs is ended by the time limit of :func:`loader_support.python`, which fails its test.
+A child that hangs is ended by the time limit of :func:`level_zero_loader_support.python`, which fails its test.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from loader_support import leaks, need_loader, python, said
+from level_zero_loader_support import leaks, need_loader, python, said
 
 #: a child with a stand-in driver as it says; ``refused`` prints the error of what it is given
 BEGIN = """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from loader_support import KNOBS, leaks, need_loader, python, said
+from level_zero_loader_support import KNOBS, leaks, need_loader, python, said
 
 #: a child that begins the loader with the stand-in announced, and calls it ``call``
 BEGIN = """
