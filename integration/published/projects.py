@@ -100,7 +100,6 @@ PROJECTS = {
         ),
         Project("mlstm-kernels", "2.0.6", ("mlstm_kernels.torch",), ("einops",)),
         Project("spconv-triton", "1.0.0", ("spconv_triton.pytorch",)),
-        Project("flash-sparse-attn", "2.0.6", ("flash_sparse_attn",)),
         Project("xformers", "0.0.35", ("xformers.ops",), nightly=True),
         Project(
             "unsloth",

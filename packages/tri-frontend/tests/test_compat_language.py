@@ -135,7 +135,7 @@ def test_static_methods_of_aggregates() -> None:
 def test_the_former_name_of_the_decorator_of_aggregates() -> None:
     with compat.installed():
         former = importlib.import_module("triton.language.core")._aggregate
-    assert former is tl.aggregate
+    assert former is tri.aggregate
 
 
 # --- what one version or the other accepts ------------------------------------------------------------------

@@ -180,7 +180,7 @@ MODULES: dict[str, Module] = {
             **_SHAPES,
             "JITCallable": _JIT["JITCallable"],
             # the decorator's name up to Triton 3.6
-            "_aggregate": f"{_LANGUAGE}:aggregate",
+            "_aggregate": f"{_LANGUAGE}.aggregate:aggregate",
         },
     ),
     "triton.language.math": Module(_MATH_SOURCES),

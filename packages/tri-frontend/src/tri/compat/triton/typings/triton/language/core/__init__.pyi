@@ -186,6 +186,4 @@ from tri.language.types import ALL_DTYPES as ALL_DTYPES
 from tri.language.types import parse_type as parse_type
 from tri.language.types import tensor_descriptor_type as tensor_descriptor_type
 
-_aggregate: _Any
-
 def __getattr__(name: str) -> _Any: ...
