@@ -122,7 +122,7 @@ def published(session: nox.Session) -> None:
     """Published packages through ``tri.compat.triton``: ``nox -s published -- [--all] [--target cpu] [--torch cpu] [--compile-for T] [names]``.
 
     Packages are imported whole, then their kernels run.  Without arguments these are compiled for gfx942, too, and what their
-    machine code for sm_90a takes may not become worse.  ``--all``: the large packages as well, at night.
+    machine code for sm_90a takes may not become worse.  ``--all``: the large packages and all operators as well, at night.
     """
     whole = [a for a in session.posargs if a == "--all"]
     arguments = [a for a in session.posargs if a != "--all"] or ["--compile-for", "amd:gfx942"]
@@ -140,9 +140,8 @@ def published(session: nox.Session) -> None:
     if not {"--torch", "--target"} & set(arguments):
         session.run(*run, "--packages", str(folder), "--imports")
     session.run(*run, "--packages", str(folder), *arguments)
-    if whole or not session.posargs:
-        share = () if whole else ("--every", "12")
-        session.run("python", "-m", "integration.published.operators", "--packages", str(folder), *share)
+    if whole:
+        session.run("python", "-m", "integration.published.operators", "--packages", str(folder))
     if not session.posargs:
         session.install("nvidia-cuda-nvdisasm")
         _install(session, [*CORE, *GPU, "tri-backend-nvidia"])

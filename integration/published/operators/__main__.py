@@ -1,6 +1,6 @@
 """``python -m integration.published.operators --packages FOLDER [--every N] [--save] [packages...]``: judge operators, print a table.
 
-``--every``: every N-th operator only, which is CI's share; ``--save``: keep the verdicts and write the page of the docs.
+``--every``: every N-th operator only; ``--save``: keep the verdicts and write the page of the docs.
 """
 
 from __future__ import annotations
