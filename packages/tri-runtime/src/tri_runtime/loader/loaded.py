@@ -81,23 +81,23 @@ def load_ir(text: str, symbols: Sequence[str], opt_level: int = 1) -> LoadedObje
             return LoadedObject(kept, symbols)
         except DeviceError as error:
             logger.warning("cache entry %s cannot be loaded and is made anew: %s", key, error)
-    with _llvm:
-        data = compile_ir(text, opt_level)
+    data = compile_ir(text, opt_level)
     store.put(key, data)
     return LoadedObject(data, symbols)
 
 
 def compile_ir(text: str, opt_level: int = 1) -> bytes:
-    """The object of LLVM IR ``text`` for this machine; callers hold no lock of LLVM's that a fork would copy."""
+    """The object of LLVM IR ``text`` for this machine: one thread at a time, and never while the process forks."""
     import llvmlite.binding as llvm
 
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()  # for instructions in the text
-    triple = loadable_triple(llvm.get_process_triple())
-    target = llvm.Target.from_triple(triple)
-    machine = target.create_target_machine(opt=opt_level, reloc="pic", codemodel="default")
-    with llvm.create_context() as context, llvm.parse_assembly(text, context=context) as module:
-        module.triple = triple
-        module.data_layout = str(machine.target_data)
-        return bytes(machine.emit_object(module))
+    with _llvm:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        llvm.initialize_native_asmparser()  # for instructions in the text
+        triple = loadable_triple(llvm.get_process_triple())
+        target = llvm.Target.from_triple(triple)
+        machine = target.create_target_machine(opt=opt_level, reloc="pic", codemodel="default")
+        with llvm.create_context() as context, llvm.parse_assembly(text, context=context) as module:
+            module.triple = triple
+            module.data_layout = str(machine.target_data)
+            return bytes(machine.emit_object(module))
