@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 from tri_backend_intel.architectures import DEVICE_KIND
 from tri_backend_intel.runtime.architecture import architecture_of
@@ -21,28 +22,19 @@ from tri_backend_intel.runtime.level_zero.kernels import (
 from tri_backend_intel.runtime.level_zero.loader import loader
 from tri_backend_intel.runtime.level_zero.memory import ZeMemory
 from tri_backend_intel.runtime.level_zero.queue import ZeQueue
-from tri_backend_intel.runtime.native import NativeApi, NativeRefused, Program, Programs, images_of
+from tri_backend_intel.runtime.native import (
+    NativeApi,
+    NativeRefused,
+    OwnedPrograms,
+    Program,
+    Programs,
+    images_of,
+)
 from tri_backend_intel.runtime.native.level_zero import LevelZero
 from tri_core import forks
 from tri_core.api import DeviceError, DeviceInfo, KernelImage, Launch, LaunchPlan
 
 __all__ = ["LevelZeroDriver"]
-
-
-class _Modules:
-    """Modules on a queue, as what programs are made by."""
-
-    def __init__(self, queue: ZeQueue) -> None:
-        self._queue = queue
-        self.api: NativeApi = LevelZero(queue.loader, queue.context, queue.ze_device.handle)
-
-    def adopt(self, program: int) -> ZeModule:
-        """The module, given back with this object."""
-        return ZeModule(self._queue, program)
-
-    def has_kernel(self, program: ZeModule, name: str) -> bool:
-        """Whether the module has kernel ``name``."""
-        return program.has_kernel(name)
 
 
 class LevelZeroDriver:
@@ -73,8 +65,8 @@ class LevelZeroDriver:
 
     def programs(self, device: FoundDevice, queue: ZeQueue) -> Programs | None:
         """Modules, kept as native binaries."""
-        below = _Modules(queue)
-        return Programs(below, images_of(device, below.api))
+        api = _api(queue)
+        return Programs(OwnedPrograms(api, partial(ZeModule, queue)), images_of(device, api))
 
     def build(
         self, image: KernelImage, queue: ZeQueue, modes: Sequence[str], programs: Programs | None
@@ -100,7 +92,7 @@ class LevelZeroDriver:
         """By ``zeModuleCreate`` on the device of number ``selector``."""
         queue = ZeQueue(ze_devices(loader())[int(selector)])
         try:
-            api = LevelZero(queue.loader, queue.context, queue.ze_device.handle)
+            api = _api(queue)
             module = api.from_spirv(data, options)
             try:
                 api.spills(module, name)
@@ -110,6 +102,10 @@ class LevelZeroDriver:
                 api.release(module)
         finally:
             queue.close()
+
+
+def _api(queue: ZeQueue) -> NativeApi:
+    return LevelZero(queue.loader, queue.context, queue.ze_device.handle)
 
 
 def _info(index: int, device: ZeDevice) -> DeviceInfo:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tri_backend_intel.architectures import DEVICE_KIND
 from tri_backend_intel.runtime.build import build_kernel
 from tri_backend_intel.runtime.found import DeviceFacts, FoundDevice
-from tri_backend_intel.runtime.native import NativeApi, NativeRefused, Program, Programs, images_of
+from tri_backend_intel.runtime.native import (
+    NativeApi,
+    NativeRefused,
+    OwnedPrograms,
+    Program,
+    Programs,
+    images_of,
+)
 from tri_backend_intel.runtime.native.opencl import OpenCL
 from tri_backend_intel.runtime.opencl.kernels import ClKernel, ClProgram, make_kernel, make_launch
 from tri_backend_intel.runtime.opencl.library import opencl_library
@@ -24,22 +32,6 @@ _VERSION, _PLATFORM, _NAME, _VENDOR, _DRIVER, _EXTENSIONS, _SIZES = (
 )  # fmt: skip
 #: extension -> feature
 _FEATURES = {"cl_khr_fp64": "fp64", "cl_khr_fp16": "fp16", "cl_khr_int64_base_atomics": "atomic64"}
-
-
-class _Programs:
-    """Programs on a queue, as what kernels are made of."""
-
-    def __init__(self, queue: ClQueue) -> None:
-        self._queue = queue
-        self.api: NativeApi = OpenCL(queue.library.library, queue.context, queue.cl_device.handle)
-
-    def adopt(self, program: int) -> ClProgram:
-        """The program, given back with this object."""
-        return ClProgram(self._queue, program)
-
-    def has_kernel(self, program: ClProgram, name: str) -> bool:
-        """Whether the program has kernel ``name``."""
-        return program.has_kernel(name)
 
 
 class OpenClDriver:
@@ -68,8 +60,8 @@ class OpenClDriver:
 
     def programs(self, device: FoundDevice, queue: ClQueue) -> Programs | None:
         """Programs, kept as the driver's binaries."""
-        below = _Programs(queue)
-        return Programs(below, images_of(device, below.api))
+        api = _api(queue)
+        return Programs(OwnedPrograms(api, partial(ClProgram, queue)), images_of(device, api))
 
     def build(
         self, image: KernelImage, queue: ClQueue, modes: Sequence[str], programs: Programs | None
@@ -96,12 +88,16 @@ class OpenClDriver:
         """By ``clBuildProgram`` on the device of number ``selector``."""
         queue = ClQueue(self.devices()[int(selector)].native)
         try:
-            program = ClProgram(queue, _Programs(queue).api.from_spirv(data, options))
+            program = ClProgram(queue, _api(queue).from_spirv(data, options))
             if not program.has_kernel(name):
                 raise NativeRefused("there is no such kernel in the module")
             del program
         finally:
             queue.close()
+
+
+def _api(queue: ClQueue) -> NativeApi:
+    return OpenCL(queue.library.library, queue.context, queue.cl_device.handle)
 
 
 def _info(index: int, device: ClDevice) -> DeviceInfo:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri_backend_intel.runtime.native.api import Below, NativeApi, NativeRefused
+from tri_backend_intel.runtime.native.api import Below, NativeApi, NativeRefused, OwnedPrograms
 from tri_backend_intel.runtime.native.images import NativeImages
 from tri_backend_intel.runtime.native.interop import Interop, interop_of
 from tri_backend_intel.runtime.native.programs import Program, Programs, images_of
@@ -13,6 +13,7 @@ __all__ = [
     "NativeApi",
     "NativeImages",
     "NativeRefused",
+    "OwnedPrograms",
     "Program",
     "Programs",
     "images_of",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Below", "NativeApi", "NativeRefused"]
+__all__ = ["Below", "NativeApi", "NativeRefused", "OwnedPrograms"]
 
 
 class NativeRefused(Exception):
@@ -60,3 +62,15 @@ class Below(Protocol):
     def has_kernel(self, program: Any, name: str) -> bool:
         """Whether such an object has kernel ``name``."""
         ...
+
+
+@dataclass
+class OwnedPrograms:
+    """:class:`Below` where what ``adopt`` makes of a program knows its kernels."""
+
+    api: NativeApi
+    adopt: Callable[[int], Any]
+
+    def has_kernel(self, program: Any, name: str) -> bool:
+        """Whether ``program`` has kernel ``name``."""
+        return bool(program.has_kernel(name))
