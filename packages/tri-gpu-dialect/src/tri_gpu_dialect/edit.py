@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from tri_core.api import VerificationError
 from tri_core.dialects.tt import FuncOp
 from tri_core.ir.effects import ASYNC, READ_GLOBAL, WRITE_SHARED, Effects
+from tri_core.ir.markers import STAGES
 from tri_core.ir.rewriting import terminator
 from tri_core.ir.traits import is_view, moves_data, source_of
 from tri_core.ir.views import defining_op, isa
@@ -18,6 +19,7 @@ from tri_gpu_dialect.types import tensor_info, tensor_type
 
 __all__ = [
     "ancestor_in",
+    "asked_stages",
     "block_of",
     "block_ops",
     "buffer_of",
@@ -73,6 +75,12 @@ def number_of_module(op: ir.Operation, name: str) -> int:
         op = op.parent.operation
     given = op.attributes.get(name, None)
     return 1 if given is None else int(ir.IntegerAttr(given).value)
+
+
+def asked_stages(loop: ir.Operation) -> int | None:
+    """The stages that ``loop`` itself asks for; None: it leaves that to the launch."""
+    given = loop.attributes.get(STAGES, None)
+    return None if given is None else int(ir.IntegerAttr(given).value)
 
 
 def block_ops(block: ir.Block) -> list[ir.Operation]:

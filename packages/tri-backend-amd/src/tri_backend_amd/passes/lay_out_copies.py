@@ -18,7 +18,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.edit import all_ops, block_ops, functions
+from tri_gpu_dialect.edit import all_ops, asked_stages, block_ops, functions
 from tri_gpu_dialect.encodings import Blocked, DotOperand, Linear
 from tri_gpu_dialect.layouts import Banks
 from tri_gpu_dialect.transforms.layout.coalesce import lay_out
@@ -57,8 +57,8 @@ class LayOutCopies(Pass):
 
     def stages_of(self, loop: ir.Operation) -> int:
         """The stages that ``loop`` is to have."""
-        given = loop.attributes.get("tt.num_stages", None)
-        return ir.IntegerAttr(given).value if given is not None else self.num_stages
+        asked = asked_stages(loop)
+        return self.num_stages if asked is None else asked
 
 
 def _is_matrix(load: ir.Operation) -> bool:

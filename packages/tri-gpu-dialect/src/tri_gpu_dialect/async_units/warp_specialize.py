@@ -41,6 +41,7 @@ from tri_gpu_dialect.dialect.markers import PERSISTENT
 from tri_gpu_dialect.edit import (
     SHARED,
     all_ops,
+    asked_stages,
     block_ops,
     functions,
     i32_attribute,
@@ -141,10 +142,8 @@ class WarpSpecialize(Pass):
 
     def wanted(self, use: RingUse, how: Specialization) -> int:
         """The stages that are asked for."""
-        loop = use.loop
-        given = loop.attributes.get("tt.num_stages", None) if loop is not None else None
-        stages = ir.IntegerAttr(given).value if given is not None else how.stages or self.num_stages
-        return max(stages, 2)
+        asked = None if use.loop is None else asked_stages(use.loop)
+        return max(how.stages or self.num_stages if asked is None else asked, 2)
 
 
 def _next_tile(function: ir.Operation) -> ir.Operation | None:

@@ -33,7 +33,7 @@ from tri_core.passes.loops import known_trips
 from tri_gpu_dialect.analysis import axis_info
 from tri_gpu_dialect.analysis.liveness import lives
 from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads, obstacle, pipelined_loads
-from tri_gpu_dialect.edit import all_ops, functions, module_int
+from tri_gpu_dialect.edit import all_ops, asked_stages, functions, module_int
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
@@ -114,8 +114,8 @@ class Pipeline(Pass):
 
     def stages_of(self, loop: ir.Operation) -> int:
         """The stages that were asked for."""
-        given = loop.attributes.get("tt.num_stages", None)
-        return ir.IntegerAttr(given).value if given is not None else self.num_stages
+        asked = asked_stages(loop)
+        return self.num_stages if asked is None else asked
 
     def stages_for(self, loop: ir.Operation) -> int:
         """The stages that were asked for, but no more than ``loop`` has iterations."""
