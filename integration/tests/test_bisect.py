@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,7 @@ PLANTED = dedent(
     sys.exit(not (out == 2).all())
     """
 )
+TOP = Path(__file__).parents[2]
 TARGETS = (
     "cpu",
     "sim:nvidia:sm_80",
@@ -148,7 +150,9 @@ def test_a_planted_pass_is_found(tmp_path: Path) -> None:
     program = tmp_path / "planted.py"
     program.write_text(PLANTED)
     command = [sys.executable, "-m", "tri", "opt", "--bisect", f"{sys.executable} {program}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    paths = os.pathsep.join(filter(None, [str(TOP), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": paths}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("subtract (pass ")
     assert "of stage ttgir) of add for sim:nvidia:sm_80" in done.stdout

@@ -19,7 +19,7 @@ from integration import narrow_target
 from tri.language.extra import libdevice
 from tri.launch import dispatcher
 from tri_conformance.kernels import functions as k
-from tri_conformance.oracles import MODES, exact_of, root, rounded
+from tri_conformance.oracles import MODES, ends, exact_of, root, rounded
 from tri_core import compiler, knobs, plugins
 from tri_core.errors import Unsupported
 from tri_core.plugins import PluginManager, candidate_of
@@ -155,6 +155,16 @@ def same_bits(got: Array, wanted: Array, *args: Array) -> None:
 def test_arithmetic_with_a_rounding_mode(name: str, mode: str, seed: int) -> None:
     args = operands(np.random.default_rng(seed), ARITHMETIC[name][0])
     same_bits(computed(f"{name}_{mode}", *args), expected(name, args, mode), *args)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+def test_each_pair_of_the_ends_of_the_type(name: str, mode: str) -> None:
+    values = ends(F4)
+    x, y = np.repeat(values, len(values)), np.tile(values, len(values))
+    for start in range(0, len(x), N):
+        pair = [np.resize(each[start : start + N], N) for each in (x, y)]
+        same_bits(computed(f"{name}_{mode}", *pair), expected(name, pair, mode), *pair)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tri_conformance.dtypes import Array
 
-__all__ = ["MODES", "exact_of", "in_high_precision", "root", "rounded"]
+__all__ = ["MODES", "ends", "exact_of", "in_high_precision", "root", "rounded"]
 
 #: to nearest even, down, up, toward zero
 MODES = ("rn", "rd", "ru", "rz")
@@ -33,6 +33,22 @@ def root(value: Fraction) -> Fraction:
     whole = math.isqrt(scaled)
     left_out = whole * whole * value.denominator != value.numerator << shift
     return (whole + Fraction(left_out, 2)) / (1 << shift // 2)
+
+
+def ends(dtype: np.dtype[Any]) -> Array:
+    """Numbers of ``dtype`` (fp32 or fp64) next to where it ends, of both signs: about 1, the largest, the smallest normal and subnormal."""
+    info = np.finfo(dtype)
+    large, small = info.max, info.smallest_normal
+    # with the last of these a difference of two numbers is rounded up beyond the largest
+    parts = [np.nextafter(large / part, to, dtype=dtype) for part in (2, 2.5, 3) for to in (0, large)]
+    sizes = [1, 1 + info.eps, 1 - info.epsneg, large, np.nextafter(large, 0, dtype=dtype), *parts]
+    sizes += [
+        small,
+        np.nextafter(small, 0, dtype=dtype),
+        info.smallest_subnormal,
+        3 * info.smallest_subnormal,
+    ]
+    return np.array([sign * size for size in sizes for sign in (1, -1)], dtype)
 
 
 def rounded(value: Fraction, mode: str, dtype: np.dtype[Any]) -> Any:

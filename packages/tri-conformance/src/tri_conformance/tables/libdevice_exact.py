@@ -11,7 +11,7 @@ import numpy as np
 
 from tri_conformance.dtypes import Array
 from tri_conformance.features import Point
-from tri_conformance.oracles import MODES, exact_of, root, rounded
+from tri_conformance.oracles import MODES, ends, exact_of, root, rounded
 from tri_conformance.tables.libdevice_rows import Draw, Entry, floats, mixed, whole
 
 __all__ = ["ENTRIES"]
@@ -38,13 +38,15 @@ def _rounding(exact: Callable[..., Fraction], mode: str, dtype: np.dtype[Any] | 
 
 
 def _operands(name: str) -> Draw:
-    """Half of them of any magnitude, half near each other, so that sums cancel."""
+    """Half of them of any magnitude, half near each other, so that sums cancel; a few at the ends of the type."""
 
     def draw(point: Point, dtypes: Sequence[np.dtype[Any]]) -> list[Array]:
         drawn = []
         for dtype in dtypes:
             x = floats(point, dtype, 140 if dtype == _F4 else 1060)
             x[::2] = floats(point, dtype, 4)[::2]
+            at = point.rng.random(point.count) < 0.25
+            x[at] = point.rng.choice(ends(dtype), int(at.sum()))
             drawn.append(x)
         if name in ("div", "rcp"):
             drawn[-1] = np.where(drawn[-1] == 0, dtypes[-1].type(7), drawn[-1])

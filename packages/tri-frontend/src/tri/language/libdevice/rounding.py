@@ -126,7 +126,9 @@ def add(x, y, mode: constexpr):
         s = (
             x + y if x.dtype == t.float64 else fma(x, 1.0, y)
         )  # of a product in x or y nothing is fused with it
-        rest = where(is_finite(s), sum_rest(x, y, s), 0.0)
+        # in this order no difference overflows where the sum does not, not even beside the largest number
+        swap = abs(x) < abs(y)
+        rest = where(is_finite(s), sum_rest(where(swap, y, x), where(swap, x, y), s), 0.0)
         r = directed(s, overflowed(s, rest, is_finite(x) & is_finite(y)), mode)
     return zero_sign(x, y, r, mode)
 
@@ -230,7 +232,7 @@ def fused_rest(x, y, z, nearest):
     a, b = where(low, small * UP, small), where(high, large * DOWN, large)
     # an addend too small to be scaled down, or a product lost beside a large addend, matters by its sign alone
     c = where(high & (abs(z) < 2.0**-400), sign_of(z) * 2.0**-1000, z * scale)
-    lost = where(low, abs(product(a, b)) < TINY, abs(p) < TINY) & (x != 0) & (y != 0)
+    lost = (abs(product(a, b)) < TINY) & (x != 0) & (y != 0)
     a = where(lost, sign_of(x) * 2.0**-450, a)
     b = where(lost, sign_of(y) * 2.0**-450, b)
     r1 = nearest * scale
