@@ -60,7 +60,7 @@ def test_a_case_that_takes_too_long_is_a_failure(monkeypatch: pytest.MonkeyPatch
 def test_a_tool_is_stopped_before_its_case_is() -> None:
     """Else a block too large, which a tool may take minutes for, is a case that died instead of an error of its own."""
     Subject("cpu")
-    for given, timeout, limit in ((600.0, 100, 40), (600.0, None, 600), (5.0, 100, 5)):
+    for given, timeout, limit in ((600.0, 100, 25), (600.0, None, 600), (5.0, 100, 5)):
         with knobs.scope(CODEGEN_TIMEOUT=given):
             assert tool_limits(timeout)["CODEGEN_TIMEOUT"] == limit
 

@@ -14,15 +14,14 @@ import pytest
 
 from tri_core.api import KernelFault
 
-torch = pytest.importorskip("torch")
-
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("tri")
 
 pytestmark = pytest.mark.gpu
 
 KERNELS = """
 import pickle, sys
+import torch
 import tri
 import tri.language as tl
 from tri_core.api import TriError

@@ -22,8 +22,9 @@ __all__ = ["CaseDied", "Workers", "tool_limits"]
 _CONTEXT = multiprocessing.get_context("spawn")
 #: for the first case of a process, which imports everything
 _START_SECONDS = 120.0
-#: of a case's time, what each tool in it may take, LLVM and an assembler: their own limits come first, and are the answer
-_TOOL_SHARE = 0.4
+#: of a case's time, what each tool in it may take, LLVM and then an assembler: their own limits come first, and are the answer;
+#: half of the time is left for what runs in the process itself
+_TOOL_SHARE = 0.25
 
 
 class CaseDied(Exception):
