@@ -41,6 +41,8 @@ class Project:
     nightly: bool = False
 
 
+#: what PyTorch's own samples of operators import, which the whole list is judged by
+_SAMPLES = ("expecttest",)
 _UNSLOTH = (
     "accelerate",
     "bitsandbytes",
@@ -121,8 +123,9 @@ def requirements(*, whole: bool = False) -> list[str]:
 
 
 def extended(*, whole: bool = False) -> list[str]:
-    """What pip installs with dependencies beside PyTorch; none of them brings Triton."""
-    return sorted({r for p in PROJECTS.values() if whole or not p.nightly for r in p.extended})
+    """What pip installs with dependencies beside PyTorch; none of them brings Triton.  ``whole``: what judges operators, too."""
+    needed = {r for p in PROJECTS.values() if whole or not p.nightly for r in p.extended}
+    return sorted(needed | set(_SAMPLES if whole else ()))
 
 
 def load(project: str, module: str, folder: Path) -> Any:

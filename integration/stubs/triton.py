@@ -35,6 +35,7 @@ def _lines(name: str, row: Module) -> Iterator[str]:
     found |= {shown: _name(shown, place) for shown, place in row.names.items()}
     children = [n.rpartition(".")[2] for n in MODULES if n.rpartition(".")[0] == name]
     found |= {child: f"from {name} import {child} as {child}" for child in children}
+    found |= {shown: _module(shown, module) for shown, module in row.modules.items()}
     found |= {shown: f"{shown}: {type(value).__name__}" for shown, value in row.values.items()}
     for shown in row.refused:
         found.pop(shown, None)
@@ -46,6 +47,11 @@ def _lines(name: str, row: Module) -> Iterator[str]:
 
 def _public(module: ModuleType) -> list[str]:
     return list(getattr(module, "__all__", ()))
+
+
+def _module(shown: str, module: str) -> str:
+    package, _, child = module.rpartition(".")
+    return f"from {package} import {child} as {shown}" if package else f"import {child} as {shown}"
 
 
 def _name(shown: str, place: str) -> str:

@@ -43,6 +43,11 @@ def prints(x_ptr, y_ptr, z_ptr, N: tl.constexpr):
     tl.device_print("bits of x", x, hex=True)
     tl.device_print("bits of half", y, hex=True)
     tl.device_print("bits of bf16", y.to(tl.bfloat16), hex=True)
+    tl.device_print("bits of byte float", x.to(tl.float8e5), hex=True)
+    tl.device_print("", tl.program_id(0))
+    tl.device_print("scalar:", tl.load(x_ptr + 1))
+    tl.device_print("scalar in bits", tl.load(x_ptr), hex=True)
+    tl.device_print("one", 1, 2.5)
     tl.device_print("square", tl.arange(0, 4)[:, None] * 100 + tl.arange(0, 16)[None, :])
     tl.device_print("shapes", x, tl.arange(0, 4)[:, None])
     tl.device_print("place", x_ptr.to(tl.int64).to(tl.pointer_type(tl.int8)))
@@ -75,15 +80,19 @@ def expected() -> list[str]:
             lines += [f"pid ({program}, 0, 0) idx ({i}) {name}: {which}{v}" for i, v in enumerate(values)]
         start = f"pid ({program}, 0, 0) idx"
         for name, words in {
-            "x": ("0xbe800000", "0x3fc00000"),
-            "half": ("0x4100", "0x7c00"),
-            "bf16": ("0x4020", "0x7f80"),
+            "x": ("-0x1p-2", "0x1.8p+0"),
+            "half": ("0x1.4p+1", "inf"),
+            "bf16": ("0x1.4p+1", "inf"),
+            "byte float": ("0xb4", "0x3e"),
         }.items():
             lines += [f"{start} ({i}) bits of {name}: {word}" for i, word in enumerate(words)]
         lines += [f"{start} ({i}, {j:2}) square: {100 * i + j}" for i in range(4) for j in range(16)]
         lines += [f"{start} ({i}) shapes: (operand 0) {v}" for i, v in enumerate(("-0.250000", "1.500000"))]
         lines += [f"{start} ({i}, 0) shapes: (operand 1) {i}" for i in range(4)]
         lines.append(f"{start} () place: 0x")
+        lines.append(f"{start} (): {program}")
+        lines += [f"{start} () scalar: 1.500000", f"{start} () scalar in bits: -0x1p-2"]
+        lines += [f"{start} () one: (operand 0) 1", f"{start} () one: (operand 1) 2.500000"]
         if program:
             lines.append("pid (1, 0, 0) {second}")
     return lines

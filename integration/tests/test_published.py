@@ -47,6 +47,11 @@ def test_cases_cover_the_list_with_known_projects() -> None:
     assert not any(r.startswith("triton==") for r in requirements())
 
 
+def test_the_whole_list_is_judged_with_what_pytorchs_samples_import() -> None:
+    assert "expecttest" in extended(whole=True)
+    assert "expecttest" not in extended()
+
+
 def test_errors_are_relative_to_the_largest_value() -> None:
     from integration.published.cases import Check
 

@@ -379,3 +379,38 @@ def test_microscaling_formats() -> None:
     assert math.isnan(scales.to(torch.float32)[3])
     drawn = mxfp.MXScaleTensor(size=(100,)).random(low=0.5, high=2.0).to(torch.float32)
     assert set(drawn.tolist()) <= {0.5, 1.0, 2.0}
+
+
+# --- modules that Triton's modules hold ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "triton.compiler.code_generator:knobs triton.knobs",
+        "triton.compiler.code_generator:language triton.language",
+        "triton.compiler.compiler:knobs triton.knobs",
+        "triton.language.core:knobs triton.knobs",
+        "triton.language.math:core triton.language.core",
+        "triton.language.random:math triton.language.math",
+        "triton.language.random:tl triton.language.core",
+        "triton.language.semantic:tl triton.language.core",
+        "triton.language.standard:core triton.language.core",
+        "triton.language.standard:math triton.language.math",
+        "triton.runtime.autotuner:knobs triton.knobs",
+        "triton.runtime.build:knobs triton.knobs",
+        "triton.runtime.cache:knobs triton.knobs",
+        "triton.runtime.interpreter:tl triton.language",
+        "triton.runtime.interpreter:triton triton",
+        "triton.runtime.jit:_async_compile triton.runtime._async_compile",
+        "triton.runtime.jit:knobs triton.knobs",
+        "triton.testing:runtime triton.runtime",
+        "triton.testing:tl triton.language",
+        "triton.tools.ragged_tma:tl triton.language",
+        "triton.tools.ragged_tma:triton triton",
+    ],
+)
+def test_modules_under_the_names_that_others_give_them(path: str) -> None:
+    place, _, held = path.partition(" ")
+    owner, _, name = place.partition(":")
+    assert getattr(module(owner), name) is module(held)

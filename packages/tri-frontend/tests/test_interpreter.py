@@ -323,7 +323,7 @@ def test_prints(capsys):
     assert capsys.readouterr().out == (
         "pid (0, 0, 0) idx (0) values: (operand 0) 1.500000\npid (0, 0, 0) idx (1) values: (operand 0) -2.000000\n"
         "pid (0, 0, 0) idx (0) values: (operand 1) 0\npid (0, 0, 0) idx (1) values: (operand 1) 1\n"
-        "pid (0, 0, 0) idx (0) bits: 0x3fc00000\npid (0, 0, 0) idx (1) bits: 0xc0000000\n"
+        "pid (0, 0, 0) idx (0) bits: 0x1.8p+0\npid (0, 0, 0) idx (1) bits: -0x1p+1\n"
         "pid (0, 0, 0) done\nB is 3 3\n"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import tri
+import tri.compat.triton as compat
 from tri import testing
 from tri_core.errors import OptionError, Unsupported
 from tuning_kernels import grid, scale_kernel
@@ -132,3 +134,20 @@ def test_names_that_no_backend_has() -> None:
         testing.do_bench_proton(lambda: None)
     with pytest.raises(AttributeError, match="no attribute 'do_bunch'"):
         testing.do_bunch  # noqa: B018
+
+
+def test_summaries_of_times_are_tritons() -> None:
+    times = [4.0, 1.0, 3.0, 2.0]
+    with compat.installed():
+        triton_testing = importlib.import_module("triton.testing")
+        summarize = triton_testing._summarize_statistics
+        assert summarize(times, None, "all") == times
+        assert [summarize(times, None, m) for m in ("min", "max", "mean", "median")] == [1.0, 4.0, 2.5, 2.5]
+        assert summarize(times, [0.5], "mean") == pytest.approx(np.quantile(times, 0.5))
+        wanted = [0.0, 0.1, 0.8, 1.0]
+        assert summarize(times, wanted, "mean") == pytest.approx(list(np.quantile(times, wanted)))
+        assert triton_testing._quantile(times, wanted) == pytest.approx(list(np.quantile(times, wanted)))
+        with pytest.raises(ValueError, match=r"in the range \[0, 1\]"):
+            triton_testing._quantile(times, [1.5])
+        with pytest.raises(ValueError, match="return_mode 'best'"):
+            summarize(times, None, "best")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-__all__ = ["Benchable", "ReturnMode", "Timing", "do_bench", "interleaved"]
+__all__ = ["Benchable", "ReturnMode", "Timing", "do_bench", "interleaved", "summarize"]
 
 ReturnMode = Literal["min", "max", "mean", "median", "all"]
 
@@ -118,10 +118,7 @@ def do_bench(
     for _ in range(_runs(rep, estimate)):
         flushing()
         times.append(runtime.elapsed(function) * 1e3)
-    if quantiles is not None:
-        timing = Timing(tuple(times))
-        return [timing.quantile(q) for q in quantiles]
-    return _summary(times, return_mode)
+    return summarize(times, quantiles, return_mode)
 
 
 def _runs(budget: float, estimate: float) -> int:
@@ -129,7 +126,7 @@ def _runs(budget: float, estimate: float) -> int:
     return max(1, min(int(budget / estimate), 10_000))
 
 
-_SUMMARIES: dict[str, Callable[[list[float]], float]] = {
+_SUMMARIES: dict[str, Callable[[Sequence[float]], float]] = {
     "min": min,
     "max": max,
     "mean": statistics.fmean,
@@ -137,9 +134,20 @@ _SUMMARIES: dict[str, Callable[[list[float]], float]] = {
 }
 
 
-def _summary(times: list[float], mode: ReturnMode) -> float | list[float]:
-    if mode == "all":
-        return times
-    if mode not in _SUMMARIES:
-        raise ValueError(f"return_mode {mode!r}; one of {', '.join(_SUMMARIES)}, all is expected")
-    return _SUMMARIES[mode](times)
+def summarize(
+    times: Sequence[float], quantiles: Sequence[float] | None = None, return_mode: ReturnMode = "mean"
+) -> float | list[float]:
+    """The ``quantiles`` of ``times``, linear between neighbours; without any, ``times`` for ``"all"``, else that statistic.
+
+    ValueError for another ``return_mode``, and for a quantile outside of 0 to 1.
+    """
+    if quantiles is not None:
+        if not all(0 <= q <= 1 for q in quantiles):
+            raise ValueError(f"quantiles are in the range [0, 1]; got {list(quantiles)}")
+        timing = Timing(tuple(times))
+        return [timing.quantile(q) for q in quantiles]
+    if return_mode == "all":
+        return list(times)
+    if return_mode not in _SUMMARIES:
+        raise ValueError(f"return_mode {return_mode!r}; one of {', '.join(_SUMMARIES)}, all is expected")
+    return _SUMMARIES[return_mode](times)

@@ -15,6 +15,7 @@ from tri_backend_cpu.lower.atomics import exchange
 from tri_backend_cpu.lower.casts import convert
 from tri_backend_cpu.lower.context import Context
 from tri_core.mlir import ir
+from tri_core.printing import NARROWEST_FLOAT
 
 __all__ = ["report_failure", "report_print"]
 
@@ -61,11 +62,11 @@ def report_print(context: Context, op: Op, indices: Sequence[ir.Value], values: 
 
 
 def _as_i64(context: Context, value: ir.Value, dtype: DType, *, in_bits: bool) -> ir.Value:
-    """``value`` as 8 bytes: floats as f64 unless ``in_bits``, pointers and integers as i64."""
+    """``value`` as 8 bytes: floats as f64, the narrowest as their bits where these are printed; pointers and integers as i64."""
     b = context.b
     if dtype.is_pointer:
         return b.op("llvm.ptrtoint", b.type(I64), value)
-    if dtype.is_float and in_bits:
+    if dtype.is_float and in_bits and dtype.bits < NARROWEST_FLOAT:
         bits = b.bitcast(value, dtype_of(f"i{dtype.bits}"))
         return b.convert_int(bits, I64, signed=False)
     if dtype.is_float:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from tri_core.printing import hexadecimal, line_format
+from tri_core.printing import NARROWEST_FLOAT, hexadecimal, hexadecimal_float, line_format
 
 __all__ = ["Printer"]
 
@@ -54,8 +54,10 @@ def _number(raw: bytes, type_: str, bits: int, *, signed: bool, in_bits: bool) -
     if type_ == "ptr":
         return hexadecimal(word, 64)
     if not type_.startswith("i"):
-        # with hex its bits, else itself as a double
-        return hexadecimal(word, bits) if in_bits else f"{struct.unpack('=d', raw)[0]:f}"
+        if in_bits and bits < NARROWEST_FLOAT:
+            return hexadecimal(word, bits)
+        number = struct.unpack("=d", raw)[0]
+        return hexadecimal_float(number) if in_bits else f"{number:f}"
     value = word & ((1 << bits) - 1)
     if in_bits:
         return hexadecimal(value, bits)

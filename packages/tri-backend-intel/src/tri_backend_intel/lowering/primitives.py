@@ -269,7 +269,7 @@ def _printable(b: Builder, value: ir.Value, signed: bool, hex_: bool) -> tuple[s
     """A conversion of printf and the value as it takes it: 32 or 64 bits."""
     type_ = value.type
     if isinstance(type_, ir.FloatType):
-        return "%f", value if type_.width >= 32 else b.op("llvm.fpext", (value,), b.f32)
+        return "%a" if hex_ else "%f", value if type_.width >= 32 else b.op("llvm.fpext", (value,), b.f32)
     if not isinstance(type_, ir.IntegerType):
         return "%lx", b.ptr_to_int(value)
     wide = b.int_cast(value, b.i64 if type_.width > 32 else b.i32, signed and type_.width > 1 and not hex_)

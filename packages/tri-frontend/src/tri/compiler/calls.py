@@ -21,6 +21,7 @@ from tri.language.builtin import is_builtin, is_constexpr_function
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.debug import device_print
 from tri.language.python_values import BoundMethod, wrap
+from tri.language.structure import remake
 from tri_core.errors import CompilationError, TriError
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _call_builtin(g: Generator, function: Any, args: list[Any], kwargs: dict[str
 def _argument(value: Any) -> Any:
     """What a builtin gets: Python values for constexprs, through tuples too."""
     if isinstance(value, tuple) and type(value) is not tuple:
-        return type(value)(*map(_argument, value))
+        return remake(value, map(_argument, value))
     return unwrap(value)
 
 

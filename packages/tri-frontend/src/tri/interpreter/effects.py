@@ -17,7 +17,7 @@ from tri.interpreter.memory import poison
 from tri.interpreter.races import semantics_of
 from tri.language import types as t
 from tri_core.errors import Unsupported
-from tri_core.printing import hexadecimal, line_format
+from tri_core.printing import NARROWEST_FLOAT, hexadecimal, hexadecimal_float, line_format
 from tri_runtime.races import Semantics
 
 if TYPE_CHECKING:
@@ -230,11 +230,12 @@ def _print(call: Call) -> None:
 def _texts(data: Data, type_: t.dtype, *, in_bits: bool) -> list[str]:
     """The elements of ``data`` as they are printed, in order."""
     scalar = type_.scalar
-    if scalar.is_ptr() or in_bits:
+    wide = scalar.is_floating() and scalar.primitive_bitwidth >= NARROWEST_FLOAT
+    if scalar.is_ptr() or (in_bits and not wide):
         bits = np.asarray(data).view(f"u{data.dtype.itemsize}")
         return [hexadecimal(int(v), 64 if scalar.is_ptr() else scalar.primitive_bitwidth) for v in bits.flat]
     if scalar.is_floating():
-        return [f"{float(v):f}" for v in widen(data, type_).flat]
+        return [hexadecimal_float(float(v)) if in_bits else f"{float(v):f}" for v in widen(data, type_).flat]
     return [str(int(v)) for v in (unsigned(data) if scalar.is_int_unsigned() else data).flat]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.interpreting import current
 from tri.kernel import Kernel
-from tri.language import loops, math, selection
+from tri.language import loops, math, selection, tuples
 from tri.language import types as t
 from tri.language.arithmetic import logical_and, logical_not, logical_or
 from tri.language.builtin import is_constexpr_function
@@ -63,9 +63,9 @@ def bind(value: Any) -> Any:
     if is_plain(value):
         return value_of(_builder(), value)  # type: ignore[arg-type]
     if isinstance(value, tuple):
-        make: Callable[[Iterable[Any]], Any] = getattr(type(value), "_make", tuple)
+        make: Callable[[Iterable[Any]], Any] = getattr(type(value), "_make", tuples.tuple)
         return make(map(bind, value))
-    return tuple(map(bind, value)) if isinstance(value, list) else value
+    return tuples.tuple(map(bind, value)) if isinstance(value, list) else value
 
 
 def static(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from builtins import slice, tuple
+from builtins import slice
 
 from tri.language import core, extra, math, random, semantic, standard, target_info
 from tri.language.aggregate import aggregate_replace
@@ -118,6 +118,7 @@ from tri.language.standard import (
     zeros_like,
 )
 from tri.language.tensor import tensor
+from tri.language.tuples import tuple
 from tri.language.types import (
     bfloat16,
     block_type,

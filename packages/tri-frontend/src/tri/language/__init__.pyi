@@ -697,7 +697,9 @@ def device_assert(cond: _Any, msg: str = "", mask: _Any = None) -> None:
     """Fail the kernel with ``msg`` where ``cond`` is false (and ``mask`` true); only with debug=True."""
 
 def device_print(prefix: str, *args: _Any, hex: bool = False) -> None:
-    """Print ``prefix`` and the elements of ``args`` from the kernel."""
+    """Print ``prefix`` and the elements of ``args`` from the kernel, a line for each.
+
+    ``hex``: integers and pointers with all their hexadecimal digits, floats as C's ``%a`` (those of 8 bits as integers)."""
 
 def div_rn(x: _Any, y: _Any) -> tensor:
     """``x / y`` of fp32, rounded to nearest even."""

@@ -214,6 +214,7 @@ class tuple_type:
 
 
 def _type_of(value: Any) -> Any:
+    """The type of a value of the language, a constexpr's of any other."""
     if isinstance(value, tuple):
         return tuple_type.of(value)
     found = getattr(value, "type", None)

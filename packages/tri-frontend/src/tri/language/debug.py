@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import string
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
@@ -11,6 +12,7 @@ from tri.language.builtin import builtin
 from tri.language.casts import convert, value_of
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
+from tri_core.printing import label
 
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder
@@ -52,17 +54,20 @@ def static_print(
 
 @builtin
 def device_print(prefix: str, *args: Any, hex: bool = False, _semantic: Builder) -> None:
-    """Print ``prefix`` and the elements of ``args`` from the kernel."""
+    """Print ``prefix`` and the elements of ``args`` from the kernel, a line for each.
+
+    ``hex``: integers and pointers with all their hexadecimal digits, floats as C's ``%a`` (those of 8 bits as integers).
+    """
     b = _semantic
     if not isinstance(prefix, str):
         raise CompilationError(
             "device_print's prefix is a constexpr string", remedy='e.g. device_print("x", x)'
         )
-    if not prefix.isascii() or not prefix.isprintable():
+    if not set(prefix) <= set(string.printable):
         raise CompilationError(f"device_print's prefix {prefix!r} is not printable ASCII")
     values = [value_of(b, a) for a in args]
     attributes = {
-        "prefix": b.string(f" {prefix.strip()}: " if args else f" {prefix.strip()}"),
+        "prefix": b.string(label(prefix, len(args))),
         "hex": b.boolean(bool(hex)),
         "isSigned": b.i32_array([int(v.dtype.is_int_signed()) for v in values]),
     }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tri_core.target import DeviceInfo
     from tri_runtime.benchmark import ReturnMode
 
-__all__ = ["check_graphs", "do_bench", "do_bench_cudagraph", "do_bench_graph"]
+__all__ = ["check_graphs", "do_bench", "do_bench_cudagraph", "do_bench_graph", "quantiles_of", "summarize"]
 
 
 def do_bench(
@@ -51,7 +51,7 @@ def do_bench(
     found = bench(
         fn, owner, warmup=warmup, rep=rep, quantiles=quantiles, return_mode=return_mode, flush=prepare
     )
-    return found[0] if isinstance(found, list) and quantiles is not None and len(found) == 1 else found
+    return _one_of(found, quantiles)
 
 
 def do_bench_graph(
@@ -77,6 +77,29 @@ def do_bench_graph(
     owner.synchronize()
     replay = owner.capture(fn)  # type: ignore[attr-defined]  # what check_graphs looks for
     found = bench(replay, owner, warmup=0, rep=rep, quantiles=quantiles, return_mode=return_mode)
+    return _one_of(found, quantiles)
+
+
+def summarize(
+    times: Sequence[float], quantiles: Sequence[float] | None = None, return_mode: ReturnMode = "mean"
+) -> Any:
+    """What :func:`do_bench` gives of ``times`` for ``quantiles`` and ``return_mode``; ValueError as there."""
+    from tri_runtime.benchmark import summarize as summary
+
+    return _one_of(summary(times, quantiles, return_mode), quantiles)
+
+
+def quantiles_of(a: Sequence[float], q: Sequence[float]) -> list[float]:
+    """The quantiles ``q`` of the times ``a``, linear between neighbours; ValueError for one outside of 0 to 1."""
+    from tri_runtime.benchmark import summarize as summary
+
+    found = summary(a, q)
+    assert isinstance(found, list)
+    return found
+
+
+def _one_of(found: float | list[float], quantiles: Sequence[float] | None) -> Any:
+    """``found``; a number where one quantile was asked for."""
     return found[0] if isinstance(found, list) and quantiles is not None and len(found) == 1 else found
 
 

@@ -428,7 +428,7 @@ class Primitives(abc.ABC):
     ) -> None:
         """Print one line from this thread: ``prefix``, a format of ``args`` (:func:`tri_core.printing.line_format`).
 
-        They are scalars; the last is hexadecimal if ``hex_`` and an integer.
+        They are scalars; the last is hexadecimal if ``hex_``: an integer with all its digits, a float as C's ``%a``.
         """
         raise Unsupported(f"{self.target} cannot print from a kernel", remedy="remove device_print")
 

@@ -9,6 +9,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from tri_core.mlir import ir
+from tri_core.printing import hexadecimal_float
 from tri_gpu_dialect.lowering.builder import Builder
 
 if TYPE_CHECKING:
@@ -23,13 +24,15 @@ def format_for_c(
     """C's format of one line, and ``args`` promoted as variadic arguments are.
 
     ``prefix`` is a format as :func:`tri_core.printing.line_format` makes it: each field is replaced by one of ``args``,
-    the rest of them follow it.  The last is hexadecimal if ``hex_`` and an integer, with all digits of its type.
+    the rest of them follow it.  The last is hexadecimal if ``hex_``: an integer with all digits of its type, a float as ``%a``.
     """
     digits = [0] * len(args)
     if hex_ and args and isinstance(args[-1].type, ir.IntegerType):
         digits[-1], signed = max(args[-1].type.width // 4, 1), [*signed[:-1], False]
     promoted = [_promote(b, a, s) for a, s in zip(args, signed, strict=True)]
     pieces = [_conversion(b, *each) for each in zip(promoted, signed, digits, strict=True)]
+    if hex_ and args and isinstance(args[-1].type, ir.FloatType):
+        pieces[-1] = "%a"
     return fill_format(prefix, pieces), promoted
 
 
@@ -63,7 +66,7 @@ def _conversion(b: Builder, value: ir.Value, signed: bool, digits: int) -> str:
 
 # --- what a simulator writes ------------------------------------------------------------------------------
 
-_CONVERSION = re.compile(r"%(\d+)?(l*)([duxf%])")
+_CONVERSION = re.compile(r"%(\d+)?(l*)([duxfa%])")
 
 
 def print_in_simulator(cta: SimulatedCTA, text: str, operands: Sequence[Any]) -> None:
@@ -86,6 +89,8 @@ def _line(text: str, row: Sequence[Any], bits: Sequence[int]) -> str:
         value, size = next(values)
         if letter in "ux":
             value %= 1 << size
+        if letter == "a":
+            return f"{hexadecimal_float(value):>{width or 0}}"
         return f"{value:{width or ''}{'d' if letter == 'u' else letter}}"
 
     return _CONVERSION.sub(shown, text)

@@ -31,6 +31,8 @@ class StandIn(ModuleType):
             raise self._missing(name, row.refused[name])
         if name in row.names:
             value = load(row.names[name])
+        elif name in row.modules:
+            value = importlib.import_module(row.modules[name])
         elif row_of(f"{self.__name__}.{name}") is not None:
             return importlib.import_module(f"{self.__name__}.{name}")
         elif name.startswith("__") and name not in _FORWARDED:
@@ -65,7 +67,7 @@ class StandIn(ModuleType):
 
     def __dir__(self) -> Iterable[str]:
         row = self.__tri_module__
-        names = set(vars(self)) | set(row.names)
+        names = set(vars(self)) | set(row.names) | set(row.modules)
         for source in row.sources:
             try:
                 module = load(source)

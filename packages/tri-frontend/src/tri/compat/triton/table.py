@@ -24,7 +24,8 @@ class Module:
     ``names``: single names, with where they come from; ``values``: constants; ``refused``: names that raise,
     with what to do instead; ``live``: names that are looked up at every use;
     ``advice``: what to do instead of any other name;
-    ``replaced``: a function that is told of a name that a program sets; such a module has all its names from the start.
+    ``replaced``: a function that is told of a name that a program sets; such a module has all its names from the start;
+    ``modules``: other stand-ins, by the names under which the module holds them.
     """
 
     sources: tuple[str, ...] = ()
@@ -34,6 +35,7 @@ class Module:
     live: frozenset[str] = frozenset()
     advice: str = ""
     replaced: str = ""
+    modules: Mapping[str, str] = field(default_factory=dict)
 
 
 _HERE = "tri.compat.triton"
@@ -133,6 +135,11 @@ _COMBINES = {
 }
 _REMOTE = ("RedisRemoteCacheBackend", "RemoteCacheBackend", "RemoteCacheManager")
 _NO_REMOTE = "kernels are kept in a folder: put TRI_CACHE_DIR on a disk that machines share"
+#: modules that Triton's modules hold under names of their own
+_KNOBS = {"knobs": "triton.knobs"}
+_CORE = {"core": "triton.language.core"}
+_MATH = {"math": "triton.language.math"}
+_TRITON = {"triton": "triton", "tl": "triton.language"}
 _MATH_SOURCES = ("tri.language.math", "tri.language.extra.libdevice")
 _LIBDEVICE = ("tri.language.extra.libdevice", "tri.language.math")
 
@@ -182,13 +189,20 @@ MODULES: dict[str, Module] = {
             # the decorator's name up to Triton 3.6
             "_aggregate": f"{_LANGUAGE}.aggregate:aggregate",
         },
+        modules=_KNOBS,
     ),
-    "triton.language.math": Module(_MATH_SOURCES),
+    "triton.language.math": Module(_MATH_SOURCES, modules=_CORE),
     "triton.language.libdevice": Module(_LIBDEVICE),
-    "triton.language.random": Module(("tri.language.random",), values={"N_ROUNDS_DEFAULT": 10}),
-    "triton.language.standard": Module(("tri.language.standard", _LANGUAGE, f"{_HERE}.core"), _COMBINES),
+    "triton.language.random": Module(
+        ("tri.language.random",), values={"N_ROUNDS_DEFAULT": 10}, modules={**_MATH, "tl": _CORE["core"]}
+    ),
+    "triton.language.standard": Module(
+        ("tri.language.standard", _LANGUAGE, f"{_HERE}.core"), _COMBINES, modules={**_CORE, **_MATH}
+    ),
     "triton.language.target_info": Module((f"{_HERE}.target_info",)),
-    "triton.language.semantic": Module(("tri.language.semantic",), advice=_INTERNAL),
+    "triton.language.semantic": Module(
+        ("tri.language.semantic",), advice=_INTERNAL, modules={"tl": _CORE["core"]}
+    ),
     "triton.language.extra": Module(("tri.language.extra",)),
     "triton.language.extra.libdevice": Module(_LIBDEVICE),
     **vendor("cuda"),
@@ -214,15 +228,18 @@ MODULES: dict[str, Module] = {
             "is_namedtuple": f"{_HERE}.utils:is_namedtuple",
         },
         advice=_INTERNAL,
+        modules={**_KNOBS, "_async_compile": "triton.runtime._async_compile"},
     ),
     "triton.runtime.autotuner": Module(
         ("tri", f"{_HERE}.cache"),
         {**_ERRORS, "KernelInterface": _JIT["KernelInterface"], "driver": _DRIVER["driver"]},
+        modules=_KNOBS,
     ),
     "triton.runtime.driver": Module((), _DRIVER),
     "triton.runtime.cache": Module(
         (f"{_HERE}.cache",),
         refused=dict.fromkeys(_REMOTE, _NO_REMOTE),
+        modules=_KNOBS,
     ),
     "triton.runtime.errors": Module((), _ERRORS),
     "triton.runtime._allocation": Module((f"{_HERE}.allocation",)),
@@ -236,14 +253,21 @@ MODULES: dict[str, Module] = {
             "TensorDescriptor": _TENSOR_DESCRIPTOR,
         },
         advice="tri's interpreter is its own: TRI_INTERPRET=1, or tri.interpret()",
+        modules=_TRITON,
     ),
-    "triton.runtime.build": Module(advice="tri needs no C compiler, and calls none"),
+    "triton.runtime.build": Module(advice="tri needs no C compiler, and calls none", modules=_KNOBS),
     # --- the compiler
     "triton.compiler": Module((f"{_HERE}.targets", f"{_HERE}.backends"), {**_COMPILER}),
     "triton.compiler.compiler": Module(
         (f"{_HERE}.targets", f"{_HERE}.backends", f"{_HERE}.cache"),
-        {**_COMPILER, **_TARGETS, "OutOfResources": _ERRORS["OutOfResources"], "driver": _DRIVER["driver"]},
+        {
+            **_COMPILER,
+            **_TARGETS,
+            "OutOfResources": _ERRORS["OutOfResources"],
+            "driver": _DRIVER["driver"],
+        },
         advice=_INTERNAL,
+        modules=_KNOBS,
     ),
     "triton.compiler.errors": Module((), _ERRORS),
     "triton.compiler.code_generator": Module(
@@ -255,6 +279,7 @@ MODULES: dict[str, Module] = {
             **{n: f"{_LANGUAGE}:{n}" for n in ("constexpr", "tensor")},
         },
         advice=_INTERNAL,
+        modules={**_KNOBS, "language": "triton.language"},
     ),
     "triton.backends": Module(
         (), {**_TARGETS, "backends": f"{_HERE}.backends:BACKENDS", "Backend": f"{_HERE}.backends:Backend"}
@@ -271,7 +296,14 @@ MODULES: dict[str, Module] = {
         for part in ("", ".driver", ".compiler")
     },
     # --- the rest
-    "triton.testing": Module(("tri.testing",)),
+    "triton.testing": Module(
+        ("tri.testing",),
+        {
+            "_quantile": "tri.testing.bench:quantiles_of",
+            "_summarize_statistics": "tri.testing.bench:summarize",
+        },
+        modules={"runtime": "triton.runtime", "tl": "triton.language"},
+    ),
     "triton.tools": Module(),
     "triton.tools.tensor_descriptor": Module(("tri", "tri.tools.tensor_descriptor")),
     "triton.knobs": Module(
@@ -279,7 +311,9 @@ MODULES: dict[str, Module] = {
         refused={"FP_FUSION_DEFAULT_WARNING": "tri fuses by default, and says so in its docs only"},
         replaced=f"{_HERE}.knobs:replaced",
     ),
-    "triton.tools.ragged_tma": Module((f"{_HERE}.ragged",), {"TensorDescriptor": _TENSOR_DESCRIPTOR}),
+    "triton.tools.ragged_tma": Module(
+        (f"{_HERE}.ragged",), {"TensorDescriptor": _TENSOR_DESCRIPTOR}, modules=_TRITON
+    ),
     "triton.tools.mxfp": Module((f"{_HERE}.mxfp",)),
     "triton._utils": Module((f"{_HERE}.utils", f"{_HERE}.dtypes")),
     "triton.errors": Module((), {"TritonError": _ERRORS["TritonError"]}),

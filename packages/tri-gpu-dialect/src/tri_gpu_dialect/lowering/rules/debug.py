@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tri_core.locations import source_location
 from tri_core.mlir import ir
-from tri_core.printing import line_format
+from tri_core.printing import NARROWEST_FLOAT, line_format
 from tri_gpu_dialect.layouts import REGISTER
 from tri_gpu_dialect.lowering.context import Lowered, Lowering
 from tri_gpu_dialect.lowering.indices import tensor_coordinates
@@ -65,17 +65,17 @@ def _print_registers(
         if image in shown:
             continue
         shown.add(image)
-        printed, as_bits = _printed(ctx, value, type_, hex_)
-        ctx.hw.print(b, text, [*programs, *row, printed], [True] * (3 + len(row)) + [signed], as_bits)
+        printed, hexadecimal = _printed(ctx, value, type_, hex_)
+        ctx.hw.print(b, text, [*programs, *row, printed], [True] * (3 + len(row)) + [signed], hexadecimal)
 
 
 def _printed(ctx: Lowering, value: ir.Value, type_: ir.Type, hex_: bool) -> tuple[ir.Value, bool]:
-    """What is printed of ``value``, and whether as the integer that its bits are: that of a pointer always is."""
+    """What is printed of ``value``, and whether in hexadecimal: an address always is."""
     b = ctx.b
-    if isinstance(type_, ir.FloatType) and hex_:
+    if isinstance(type_, ir.FloatType) and hex_ and type_.width < NARROWEST_FLOAT:
         return b.bitcast(value, ir.IntegerType.get_signless(type_.width)), True
     if isinstance(type_, ir.FloatType):
-        return (to_f32(ctx, value, type_) if is_emulated(ctx, type_) else value), False
+        return (to_f32(ctx, value, type_) if is_emulated(ctx, type_) else value), hex_
     return (value, hex_) if isinstance(value.type, ir.IntegerType) else (b.ptr_to_int(value), True)
 
 

@@ -1,6 +1,8 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from triton import runtime as runtime
+
 from tri.testing import Benchmark as Benchmark
 from tri.testing import Mark as Mark
 from tri.testing import Table as Table

@@ -1,6 +1,9 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from triton import knobs as knobs
+from triton import language as language
+
 from tri.callables import JITCallable as JITCallable
 from tri.compat.triton.core import base_type as base_type
 from tri.compat.triton.core import base_value as base_value

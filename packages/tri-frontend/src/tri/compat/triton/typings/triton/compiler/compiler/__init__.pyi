@@ -1,6 +1,8 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from triton import knobs as knobs
+
 from tri.compat.triton.backends import BACKENDS as BACKENDS
 from tri.compat.triton.backends import Backend as Backend
 from tri.compat.triton.backends import BaseBackend as BaseBackend

@@ -1,6 +1,8 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from triton import knobs as knobs
+
 from tri.callables import JITCallable as JITCallable
 from tri.compat.triton.core import CONSTEXPR_0 as CONSTEXPR_0
 from tri.compat.triton.core import TRITON_BUILTIN as TRITON_BUILTIN

@@ -1,6 +1,8 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from triton.language import core as core
+
 from tri.language.extra.libdevice import acos as acos
 from tri.language.extra.libdevice import acosh as acosh
 from tri.language.extra.libdevice import add_rd as add_rd

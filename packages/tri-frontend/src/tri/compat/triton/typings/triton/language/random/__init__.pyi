@@ -1,6 +1,8 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from triton.language import math as math
+
 from tri.language.random import pair_uniform_to_normal as pair_uniform_to_normal
 from tri.language.random import philox as philox
 from tri.language.random import philox_impl as philox_impl

@@ -1,6 +1,9 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from triton.language import core as core
+from triton.language import math as math
+
 from tri.compat.triton.core import CONSTEXPR_0 as CONSTEXPR_0
 from tri.compat.triton.core import TRITON_BUILTIN as TRITON_BUILTIN
 from tri.compat.triton.core import _log2 as _log2
@@ -48,7 +51,6 @@ from tri.language import condition as condition
 from tri.language import const as const
 from tri.language import constexpr as constexpr
 from tri.language import constexpr_function as constexpr_function
-from tri.language import core as core
 from tri.language import cos as cos
 from tri.language import debug_barrier as debug_barrier
 from tri.language import device_assert as device_assert
@@ -91,7 +93,6 @@ from tri.language import log2 as log2
 from tri.language import make_block_ptr as make_block_ptr
 from tri.language import make_tensor_descriptor as make_tensor_descriptor
 from tri.language import map_elementwise as map_elementwise
-from tri.language import math as math
 from tri.language import max_constancy as max_constancy
 from tri.language import max_contiguous as max_contiguous
 from tri.language import maximum as maximum

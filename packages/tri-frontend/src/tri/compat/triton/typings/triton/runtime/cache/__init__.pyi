@@ -1,6 +1,8 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from triton import knobs as knobs
+
 from tri.compat.triton.cache import CacheManager as CacheManager
 from tri.compat.triton.cache import FileCacheManager as FileCacheManager
 from tri.compat.triton.cache import _base32 as _base32

@@ -1,6 +1,9 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from triton import knobs as knobs
+from triton.runtime import _async_compile as _async_compile
+
 from tri import ASTSource as ASTSource
 from tri import AsyncCompileMode as AsyncCompileMode
 from tri import Autotuner as Autotuner
@@ -19,7 +22,6 @@ from tri import errors as errors
 from tri import explain as explain
 from tri import heuristics as heuristics
 from tri import interpret as interpret
-from tri import knobs as knobs
 from tri import language as language
 from tri import must_use_result as must_use_result
 from tri import next_power_of_2 as next_power_of_2

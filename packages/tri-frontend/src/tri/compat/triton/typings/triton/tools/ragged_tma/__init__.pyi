@@ -1,6 +1,8 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+import triton as triton
+
 from tri.compat.triton.ragged import atomic_add_ragged as atomic_add_ragged
 from tri.compat.triton.ragged import create_ragged_descriptor as create_ragged_descriptor
 from tri.compat.triton.ragged import load_ragged as load_ragged
