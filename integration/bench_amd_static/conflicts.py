@@ -12,7 +12,8 @@ from tri_core.text import parse_module
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import decode
-from tri_gpu_dialect.layouts import Banks, bank_conflicts
+from tri_gpu_dialect.layouts import Banks, LinearLayout, bank_conflicts
+from tri_gpu_dialect.plans.operand_memory import transposing_read
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["worst_conflict"]
@@ -33,11 +34,19 @@ def worst_conflict(text: str, target: Target) -> int | None:
                     return None
                 info = tensor_info(tensor.type)
                 assert info is not None
-                cycles = bank_conflicts(
-                    layouts.of(tensor.type), layouts.of(buffer.type), info.bitwidth, banks
-                )
+                cycles = _cycles(tensor.type, layouts.of(buffer.type), info.bitwidth, banks)
                 worst = max(worst, cycles - 1)
     return worst
+
+
+def _cycles(tensor: ir.Type, memory: LinearLayout, bits: int, banks: Banks) -> int:
+    """Cycles of a phase of an access of ``memory``; by reads that transpose where those suit an operand."""
+    registers, read = layouts.of(tensor), transposing_read(decode(tensor.encoding))
+    if read is None or not read.suits(registers, memory, bits):
+        return bank_conflicts(registers, memory, bits, banks)
+    addressed = read.addressed(registers, bits)
+    assert addressed is not None
+    return bank_conflicts(addressed, memory, bits, banks, read.bits)
 
 
 def _accesses(op: ir.Operation) -> Iterator[tuple[ir.Value, ir.Value]]:

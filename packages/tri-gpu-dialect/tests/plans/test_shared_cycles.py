@@ -15,12 +15,20 @@ from tri_gpu_dialect.layouts import (
     REGISTER,
     Banks,
     LinearLayout,
+    TransposingRead,
     bank_conflicts,
     layout_for,
     vector_access,
 )
 from tri_gpu_dialect.plans.operand_memory import memory_as_read, memory_by_cycles, operand_memory
-from tri_gpu_dialect.plans.shared_cycles import as_read, cost, cycles, fastest
+from tri_gpu_dialect.plans.shared_cycles import (
+    as_read,
+    cost,
+    cycles,
+    fastest,
+    for_transposing,
+    transposing_cost,
+)
 
 WARPS, LANES = 4, 32
 
@@ -160,3 +168,63 @@ def test_pieces_are_as_wide_as_accesses() -> None:
     writer = _layout((64, 128), (1, 8), (1, 0))
     narrow = operand_memory((64, 128), 16, writer, (), Banks(access_bytes=4))
     assert narrow.vec * 2 <= 4
+
+
+# --- reads that transpose ---------------------------------------------------------------------------------
+
+_READ, _WIDE_BANKS = TransposingRead(), Banks(64, 4)
+
+
+def _operand(shape: tuple[int, int], bits: int, size: int) -> LinearLayout:
+    """Columns by lane, ``size`` of them, then 64 / size lanes along k, 128 bits of k in a lane: a right operand of MFMA on one wavefront."""
+    deep = 128 // bits
+    own = Blocked((deep, 1), (64 // size, size), (1, 1), (1, 0))
+    return layout_for(own, shape).without_ins(BLOCK)
+
+
+@settings(deadline=None)
+@given(
+    size=st.sampled_from([16, 32]),
+    bits=st.sampled_from([8, 16]),
+    shape=st.sampled_from([(64, 64), (64, 128), (128, 64), (32, 256)]),
+    width=st.sampled_from([1, 2, 4, 8, 16]),
+    inner=st.sampled_from([0, 1]),
+)
+def test_a_memory_is_for_transposing_reads_where_that_costs_less(size, bits, shape, width, inner) -> None:  # type: ignore[no-untyped-def]
+    vector = (width, 1) if inner == 0 else (1, width)
+    lanes = [min(64, shape[d] // vector[d]) if d == inner else 1 for d in (0, 1)]
+    lanes[1 - inner] = 64 // lanes[inner]
+    blocked = Blocked(vector, (lanes[0], lanes[1]), (1, 1), (inner, 1 - inner))
+    writer, reader = layout_for(blocked, shape).without_ins(BLOCK), _operand(shape, bits, size)
+    memory = layout_for(memory_by_cycles(shape, bits, writer, reader, _WIDE_BANKS, 8, _READ), shape)
+    places = memory.images(OFFSET)
+    assert len(places) == len(set(places)) == shape[0] * shape[1]
+    plain = layout_for(memory_by_cycles(shape, bits, writer, reader, _WIDE_BANKS, 8), shape)
+    least, across = (
+        cost(writer, reader, plain, bits, _WIDE_BANKS, 8),
+        for_transposing(writer, reader, _READ, bits, _WIDE_BANKS),
+    )
+    addressed = _READ.addressed(reader, bits)
+    assert addressed is not None
+    if across is not None and transposing_cost(writer, addressed, across, _READ, bits, _WIDE_BANKS) < least:
+        assert memory == across
+        assert _READ.suits(reader, memory, bits)
+    else:
+        assert memory == plain
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("size", [16, 32])
+def test_rows_written_in_the_widest_vectors_are_read_across_without_conflicts(bits: int, size: int) -> None:
+    shape = (64, 128)
+    vector = 128 // bits
+    lanes = 128 // vector
+    writer = layout_for(Blocked((1, vector), (64 // lanes, lanes), (1, 1), (1, 0)), shape).without_ins(BLOCK)
+    reader = _operand(shape, bits, size)
+    memory = layout_for(memory_by_cycles(shape, bits, writer, reader, _WIDE_BANKS, 8, _READ), shape)
+    assert _READ.suits(reader, memory, bits)
+    addressed = _READ.addressed(reader, bits)
+    assert addressed is not None
+    assert vector_access(writer, memory, vector).width == vector
+    assert bank_conflicts(writer, memory, bits, _WIDE_BANKS) == 1
+    assert bank_conflicts(addressed, memory, bits, _WIDE_BANKS, _READ.bits) == 1

@@ -42,6 +42,7 @@ from tri_backend_amd.dialect.machine import (
 from tri_backend_amd.dialect.printing import PrintOp
 from tri_backend_amd.dialect.scheduling import IglpOp, InstructionSchedHintOp, SchedGroupOp
 from tri_backend_amd.dialect.small_floats import DecodeFloat8Op, EncodeFloat8Op
+from tri_backend_amd.dialect.transposing import ReadTransposedOp
 
 __all__ = [
     "AMDG",
@@ -78,6 +79,7 @@ __all__ = [
     "PrintOp",
     "ReadFirstLaneOp",
     "ReadLaneOp",
+    "ReadTransposedOp",
     "ReciprocalOp",
     "ScaledUpcastFp4Op",
     "ScaledUpcastFp8Op",

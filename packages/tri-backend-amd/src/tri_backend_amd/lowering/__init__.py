@@ -10,6 +10,7 @@ from tri_backend_amd.lowering import (
     division,
     microscaling,
     scheduling,
+    transposing_reads,
 )
 from tri_backend_amd.lowering.primitives import AmdPrimitives, make_primitives
 from tri_gpu_dialect.lowering import LoweringTable
@@ -26,3 +27,4 @@ def add_rules(table: LoweringTable) -> None:
     scheduling.add_rules(table)
     comparisons.add_rules(table)
     division.add_rules(table)
+    transposing_reads.add_rules(table)

@@ -18,11 +18,13 @@ from tri_backend_amd.dialect import (
     PermuteBytesOp,
     PrintOp,
     ReadFirstLaneOp,
+    ReadTransposedOp,
     WaitLoadsOp,
     WorkgroupIdOp,
     WorkitemIdOp,
 )
 from tri_backend_amd.dialect.buffers import Window
+from tri_backend_amd.dialect.transposing import OTHERS
 from tri_backend_amd.lowering import exponential
 from tri_backend_amd.lowering.casts import cast_all
 from tri_backend_amd.lowering.global_buffer import GlobalBuffer
@@ -124,8 +126,16 @@ class AmdPrimitives(Primitives):
         """A read of LDS doesn't wait for copies that are under way: what it reads, a wait and a barrier before it have seen to."""
         value = super().load_shared(b, pointer, type_, predicate, align)
         if self._copies is not None and predicate is None and value.owner.name == "llvm.load":
-            value.owner.attributes["noalias_scopes"] = self._copies
+            value.owner.attributes[OTHERS] = self._copies
         return value
+
+    def read_transposed(self, b: Builder, pointer: ir.Value, bits: int) -> ir.Value:
+        """``ds_read_b64_tr_b16`` or ``ds_read_b64_tr_b8``, by the ``bits`` of an element; waits for copies as :meth:`load_shared` does."""
+        result = b.vector_type(b.int_type(16), 4) if bits == 16 else b.vector_type(b.i32, 2)
+        attributes: dict[str, ir.Attribute] = {"bits": ir.IntegerAttr.get(b.i32, bits)}
+        if self._copies is not None:
+            attributes[OTHERS] = self._copies
+        return ReadTransposedOp.build([pointer], [result], attributes)[0]
 
     def barrier_if(self, b: Builder, condition: ir.Value) -> None:
         """A barrier without fences for the wavefronts whose ``condition``, the same in all lanes, holds."""

@@ -8,7 +8,7 @@ from tri_backend_amd.dialect.amdg import AMDG
 from tri_backend_amd.mfma.forms import LANES
 from tri_gpu_dialect.encodings import MatrixEncoding, encoding
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR
-from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout
+from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout, TransposingRead
 from tri_gpu_dialect.layouts.cluster import ClusterBases
 
 __all__ = ["AmdMfma"]
@@ -65,6 +65,11 @@ class AmdMfma(MatrixEncoding):
             raise ValueError(f"tilesPerWarp {list(self.tiles_per_warp)}; ones are expected")
         if self.cga_layout:
             raise ValueError("CGALayout: processors with MFMA have no clusters")
+
+    @property
+    def transposing_read(self) -> TransposingRead | None:
+        """``ds_read_b64_tr_b16`` and ``ds_read_b64_tr_b8`` of gfx950, for operands whose lanes are along rows or columns."""
+        return TransposingRead() if self.version == 4 and min(self.instr_shape[:2]) > 4 else None
 
     def fragment(self, role: int, k_width: int) -> LinearLayout:
         """As AMD's instruction set guides list registers and lanes."""

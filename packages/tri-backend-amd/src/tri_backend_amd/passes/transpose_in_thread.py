@@ -3,6 +3,9 @@
 A lane of the matrix unit wants neighbours along k.  A thread that has a small block of the operand, as wide as the
 vectors of its loads and as deep as an instruction's neighbours, writes it to LDS in vectors along k: the transposition
 takes place among its registers.
+
+Where reads of LDS transpose (gfx950) they do it instead, if that takes fewer instructions: such a read gives 64 bits, a plain one along k up
+to 128, but bytes and halves of words need not change places in registers.
 """
 
 from __future__ import annotations
@@ -24,12 +27,15 @@ from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, functions
 from tri_gpu_dialect.encodings import Blocked, DotOperand, MatrixEncoding
 from tri_gpu_dialect.layouts import REGISTER
+from tri_gpu_dialect.plans.operand_memory import transposing_read
 from tri_gpu_dialect.transforms.layout.coalesce import lay_out
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["TransposeInThread"]
 
-_WORD = 32
+_WORD, _WIDEST = 32, 128
+#: instructions that a read takes: two of three in the loops of ``integration/bench_amd_static`` are waited for by themselves
+_READ = 5 / 3
 #: elements of a load that is narrow on account of the rows that a thread has
 _FEWEST = 4
 
@@ -62,6 +68,8 @@ def _transpose(conversion: ir.Operation) -> None:
         return
     info, along = tensor_info(load.results[0].type), own.order[0]
     assert info is not None
+    if _is_read_across(conversion.results[0], load, own.size_per_thread[along]):
+        return
     size, lanes = list(own.size_per_thread), list(own.threads_per_warp)
     registers = layouts.of(load.results[0].type).in_size(REGISTER)
     while size[inner] < wanted.k_width and math.prod(size) < registers:
@@ -74,6 +82,24 @@ def _transpose(conversion: ir.Operation) -> None:
         lanes[inner], lanes[along] = lanes[inner] // 2, lanes[along] * 2
     if tuple(size) != own.size_per_thread:
         lay_out(load, replace(own, size_per_thread=tuple(size), threads_per_warp=tuple(lanes)))
+
+
+def _is_read_across(operand: ir.Value, load: ir.Operation, width: int) -> bool:
+    """Whether ``operand`` is to be read across its rows, which threads write ``width`` elements of at once.
+
+    A move for each word and level of a transposition (halves of words, and bytes of these) is compared with reads beyond plain ones.
+    """
+    info, wanted = tensor_info(operand.type), encoding_of(operand)
+    read, registers = transposing_read(wanted), layouts.of(operand.type)
+    if info is None or read is None or not isinstance(wanted, DotOperand):
+        return False
+    bits, count = info.bitwidth, read.count(info.bitwidth)
+    if read.addressed(registers, bits) is None or width < count:
+        return False
+    own = registers.in_size(REGISTER)
+    more = own // count - own // min(max(wanted.k_width, count), _WIDEST // bits)
+    words = layouts.of(load.results[0].type).in_size(REGISTER) * bits // _WORD
+    return more * _READ < words * ((_WORD // bits).bit_length() - 1)
 
 
 def _is_shallow(depth: int, width: int, bits: int, wanted: DotOperand) -> bool:

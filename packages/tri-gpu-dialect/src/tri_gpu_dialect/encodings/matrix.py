@@ -15,6 +15,7 @@ from tri_gpu_dialect.layouts import distributed
 from tri_gpu_dialect.layouts.cluster import ClusterBases, put_above, ranked, share
 from tri_gpu_dialect.layouts.encoding import DistributedEncoding
 from tri_gpu_dialect.layouts.linear import LANE, REGISTER, WARP, LinearLayout, dim_names
+from tri_gpu_dialect.layouts.transposing import TransposingRead
 
 __all__ = ["ACCUMULATOR", "MatrixEncoding"]
 
@@ -56,6 +57,11 @@ class MatrixEncoding(DistributedEncoding):
         ``k_width`` as in :meth:`fragment`.
         """
         return False
+
+    @property
+    def transposing_read(self) -> TransposingRead | None:
+        """The read of shared memory that gives lanes an operand which lies there across k, beside plain ones; None: there is none."""
+        return None
 
     def spread(self, shape: Shape, warps: Shape) -> Self:
         """This encoding for a result of ``shape`` over ``warps``; instructions of several sizes are chosen here."""

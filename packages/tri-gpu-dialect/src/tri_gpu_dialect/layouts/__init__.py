@@ -6,6 +6,7 @@ from tri_gpu_dialect.layouts.banks import Banks, VectorAccess, bank_conflicts, v
 from tri_gpu_dialect.layouts.encoding import layout_for, of
 from tri_gpu_dialect.layouts.linear import BLOCK, LANE, OFFSET, REGISTER, WARP, LinearLayout, dim_names
 from tri_gpu_dialect.layouts.swizzle import optimal_swizzle
+from tri_gpu_dialect.layouts.transposing import TransposingRead
 
 __all__ = [
     "BLOCK",
@@ -15,6 +16,7 @@ __all__ = [
     "WARP",
     "Banks",
     "LinearLayout",
+    "TransposingRead",
     "VectorAccess",
     "bank_conflicts",
     "dim_names",

@@ -13,13 +13,21 @@ from tri_gpu_dialect.layouts import (
     REGISTER,
     Banks,
     LinearLayout,
+    TransposingRead,
     bank_conflicts,
     layout_for,
     vector_access,
 )
 from tri_gpu_dialect.layouts.cluster import units, within
 from tri_gpu_dialect.layouts.shared import row_major
-from tri_gpu_dialect.plans.shared_cycles import as_read, cost, cycles, fastest
+from tri_gpu_dialect.plans.shared_cycles import (
+    as_read,
+    cost,
+    cycles,
+    fastest,
+    for_transposing,
+    transposing_cost,
+)
 
 __all__ = [
     "is_read_in_rows",
@@ -28,6 +36,7 @@ __all__ = [
     "memory_in_block",
     "operand_memory",
     "registers_taken",
+    "transposing_read",
     "vector_order",
 ]
 
@@ -75,12 +84,25 @@ def registers_taken(encoding: Encoding | None) -> int:
     return encoding.parent.fragment(encoding.op_idx, encoding.k_width).in_size(REGISTER)
 
 
+def transposing_read(encoding: Encoding | None) -> TransposingRead | None:
+    """The read that gives a tensor in ``encoding`` across its rows in memory, if it is an operand that has one."""
+    if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):
+        return None
+    return encoding.parent.transposing_read
+
+
 def memory_by_cycles(
-    shape: Shape, bits: int, writer: LinearLayout, reader: LinearLayout, banks: Banks, run: int = 1
+    shape: Shape,
+    bits: int,
+    writer: LinearLayout,
+    reader: LinearLayout,
+    banks: Banks,
+    run: int = 1,
+    read: TransposingRead | None = None,
 ) -> SharedEncoding:
     """The buffer of the least :func:`cost` for ``writer`` and ``reader``, rows swizzled where no other layout is better.
 
-    ``run``: :func:`registers_taken` of the reader.
+    ``run``: :func:`registers_taken` of the reader; ``read``: its :func:`transposing_read`, for which the buffer is made where that costs less.
     """
     rows = operand_memory(shape, bits, writer, (reader,), banks)
     if any(map(any, writer.bases.get(BLOCK, ()))):
@@ -89,7 +111,19 @@ def memory_by_cycles(
     made = fastest(*own, bits, banks, run)
     in_rows = layout_for(rows, shape)
     costs = [cost(*own, memory, bits, banks, run) for memory in (in_rows, made)]
-    return rows if costs[0] <= costs[1] else SharedLinear.of(made)
+    plain = rows if costs[0] <= costs[1] else SharedLinear.of(made)
+    across = None if read is None else _memory_across(*own, read, bits, banks)
+    return plain if across is None or across[0] >= min(costs) else SharedLinear.of(across[1])
+
+
+def _memory_across(
+    writer: LinearLayout, reader: LinearLayout, read: TransposingRead, bits: int, banks: Banks
+) -> tuple[int, LinearLayout] | None:
+    """What accesses of the best memory for ``read`` cost, and that memory."""
+    made, addressed = for_transposing(writer, reader, read, bits, banks), read.addressed(reader, bits)
+    if made is None or addressed is None:
+        return None
+    return transposing_cost(writer, addressed, made, read, bits, banks), made
 
 
 def memory_as_read(

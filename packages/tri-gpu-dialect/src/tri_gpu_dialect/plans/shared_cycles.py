@@ -15,13 +15,14 @@ from tri_gpu_dialect.layouts import (
     REGISTER,
     Banks,
     LinearLayout,
+    TransposingRead,
     bank_conflicts,
     gf2,
     vector_access,
 )
 from tri_gpu_dialect.layouts.swizzle import optimal_swizzle
 
-__all__ = ["as_read", "cost", "cycles", "fastest"]
+__all__ = ["as_read", "cost", "cycles", "fastest", "for_transposing", "transposing_cost"]
 
 #: the widest access, in bits, and one that more layouts have on both sides
 _WIDTHS = (128, 64)
@@ -34,6 +35,46 @@ def fastest(
     found = [optimal_swizzle(writer, reader, bits, banks, width) for width in _WIDTHS if width >= bits]
     found += [wide for made in found for wide in _wider_for(reader, made)]
     return min(found, key=lambda made: cost(writer, reader, made, bits, banks, run))
+
+
+def for_transposing(
+    writer: LinearLayout, reader: LinearLayout, read: TransposingRead, bits: int, banks: Banks
+) -> LinearLayout | None:
+    """As :func:`fastest`, for a ``reader`` that gets its elements by ``read``, by :func:`transposing_cost`; None where no layout lets it."""
+    addressed = read.addressed(reader, bits)
+    if addressed is None:
+        return None
+    made = [optimal_swizzle(writer, addressed, bits, banks, read.bits)]
+    if 2 * read.bits <= _WIDTHS[0]:
+        # the other side accesses what two lanes do
+        made.append(optimal_swizzle(writer, _in_pairs(addressed), bits, banks, 2 * read.bits))
+    found = [each for each in made if read.suits(reader, each, bits)]
+    return min(
+        found, key=lambda each: transposing_cost(writer, addressed, each, read, bits, banks), default=None
+    )
+
+
+def transposing_cost(
+    writer: LinearLayout,
+    addressed: LinearLayout,
+    memory: LinearLayout,
+    read: TransposingRead,
+    bits: int,
+    banks: Banks,
+) -> int:
+    """:func:`cost` where the reader gets its elements by ``read``, which moves none among registers; ``addressed``: who addresses what."""
+    widest = max(128 // bits, 1)
+    written = cycles(writer, memory, bits, banks) + _moves(writer, memory, bits, widest)
+    return written + cycles(addressed, memory, bits, banks, read.bits)
+
+
+def _in_pairs(registers: LinearLayout) -> LinearLayout:
+    """``registers`` with the elements of every second lane in the lane before it, behind those of this one's first vector."""
+    columns = {dim: registers.packed(dim) for dim in registers.in_dims}
+    ins = tuple((dim, n + {REGISTER: 1, LANE: -1}.get(dim, 0)) for dim, n in registers.ins)
+    first, *rest = columns[LANE]
+    columns[REGISTER], columns[LANE] = (*columns[REGISTER], first), tuple(rest)
+    return LinearLayout(ins, registers.outs, tuple(c for each in columns.values() for c in each))
 
 
 def as_read(writer: LinearLayout, reader: LinearLayout, bits: int, *, swizzled: bool) -> LinearLayout:
@@ -72,12 +113,12 @@ def cost(
     return accesses + _moves(writer, memory, bits, max(128 // bits, 1)) + _moves(reader, memory, bits, run)
 
 
-def cycles(registers: LinearLayout, memory: LinearLayout, bits: int, banks: Banks) -> int:
-    """Cycles of all accesses of a warp: each is issued, and takes a cycle a phase and conflict."""
-    access = vector_access(registers, memory, max(128 // bits, 1))
+def cycles(registers: LinearLayout, memory: LinearLayout, bits: int, banks: Banks, widest: int = 128) -> int:
+    """Cycles of all accesses of a warp, of ``widest`` bits at most: each is issued, and takes a cycle a phase and conflict."""
+    access = vector_access(registers, memory, max(widest // bits, 1))
     bytes_ = max(access.width * bits // 8, 1) * registers.in_size(LANE)
     phases = max(bytes_ // banks.row_bytes, 1)
-    return len(access.groups) * (1 + phases * bank_conflicts(registers, memory, bits, banks))
+    return len(access.groups) * (1 + phases * bank_conflicts(registers, memory, bits, banks, widest))
 
 
 def _moves(registers: LinearLayout, memory: LinearLayout, bits: int, run: int) -> int:

@@ -34,6 +34,7 @@ from tri_gpu_dialect.plans.operand_memory import (
     memory_by_cycles,
     memory_in_block,
     registers_taken,
+    transposing_read,
 )
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy, DotPolicy
 from tri_gpu_dialect.remarks import add_remark
@@ -134,8 +135,8 @@ def _memory(source: ir.Value, result: ir.Value, banks: Banks, policy: DotPolicy)
     if policy.memory_as_read:
         return memory_as_read(info.shape, info.bitwidth, writer, reader, banks)
     if policy.memory_by_cycles:
-        run = registers_taken(encoding_of(result))
-        return memory_by_cycles(info.shape, info.bitwidth, writer, reader, banks, run)
+        run, read = registers_taken(encoding_of(result)), transposing_read(encoding_of(result))
+        return memory_by_cycles(info.shape, info.bitwidth, writer, reader, banks, run, read)
     return memory_in_block(info.shape, info.bitwidth, writer, (reader,), banks)
 
 

@@ -23,6 +23,7 @@ from tri_gpu_dialect.plans.operand_memory import (
     memory_by_cycles,
     memory_in_block,
     registers_taken,
+    transposing_read,
 )
 from tri_gpu_dialect.transforms.memory.stage_matrix_operands import is_matrix_operand
 from tri_gpu_dialect.types import tensor_info
@@ -61,7 +62,9 @@ class CopyBuffer:
         wanted = tuple(_seen_from(load, reader) for reader in by_element) or (own,)
         if by_cycles and chosen is None and len(set(wanted)) == 1 and by_element:
             run = min(registers_taken(encoding_of(op.results[0])) for op in by_element)
-            encoding = memory_by_cycles(info.shape, info.bitwidth, own, wanted[0], banks, run)
+            reads = {transposing_read(encoding_of(op.results[0])) for op in by_element}
+            read = reads.pop() if len(reads) == 1 else None
+            encoding = memory_by_cycles(info.shape, info.bitwidth, own, wanted[0], banks, run, read)
         else:
             encoding = chosen or memory_in_block(info.shape, info.bitwidth, own, wanted, banks)
         size = pad_offset(math.prod(encoding.share(info.shape)), encoding.padding) * info.bitwidth // 8
