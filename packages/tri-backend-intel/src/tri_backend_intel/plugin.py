@@ -70,10 +70,13 @@ def tri_adapters() -> Sequence[FrameworkAdapter]:
 
 @hookimpl
 def tri_register_ir(registry: IRRegistry) -> None:
-    """The machine ops, and the encoding of DPAS."""
+    """The machine ops, the encoding of DPAS, and the passes."""
     from tri_backend_intel.dialect import TTIG
 
     registry.add_dialect(TTIG)
+    registry.add_passes(
+        "tri_backend_intel.transforms", "FoldTiles", "VersionTiles", "PrefetchTiles", "SliceDots"
+    )
 
 
 @hookimpl

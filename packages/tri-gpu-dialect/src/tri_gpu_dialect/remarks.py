@@ -7,6 +7,7 @@ import logging
 from tri_core.ir.markers import SCHEDULE
 from tri_core.locations import source_location
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.dialect.markers import REMARKS
 
 __all__ = ["add_remark", "remarks_of", "schedule_of"]
@@ -17,8 +18,13 @@ logger = logging.getLogger(__name__)
 _EARLIER = ("tt.descriptors_by_pointer", "tt.dot_scaled_decomposed")
 
 
-def add_remark(op: ir.Operation, text: str) -> None:
-    """Keep ``text``, with the place of ``op`` before it, on the module that ``op`` is in; once."""
+def add_remark(pass_name: str, op: ir.Operation, text: str) -> None:
+    """Keep ``text``, with the place of ``op`` before it, on the module that ``op`` is in; once.
+
+    For what is done otherwise than it was asked for: that is kept with the kernel.  :func:`tri_core.remarks.declined` tells those who
+    ask, and costs nothing else.
+    """
+    declined(pass_name, op, "{}", text)
     place = source_location(op.location)
     said = f"{place.file}:{place.line}: {text}" if place is not None else text
     top = op

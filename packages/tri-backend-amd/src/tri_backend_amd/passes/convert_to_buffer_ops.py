@@ -17,6 +17,7 @@ from tri_core.ir.traits import is_pure, moves_data, source_of
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir, run_passes
 from tri_core.passes.rewriting import make, producer
+from tri_core.remarks import declined
 from tri_gpu_dialect.edit import all_ops, functions
 
 __all__ = ["ConvertToBufferOps"]
@@ -51,7 +52,13 @@ def _convert(op: ir.Operation, view: Any) -> None:
     if not isinstance(pointers.type, ir.RankedTensorType):
         return
     place = place_of(pointers, _pointee_bytes(pointers.type))
-    if place is None or not _reaches(pointers, place.base):
+    if place is None:
+        why = "neither the array nor what is accessed of it is known to be below 2 GiB"
+        declined(ConvertToBufferOps.name, op, "addresses have 64 bits: {}", why)
+        return
+    if not _reaches(pointers, place.base):
+        why = "pointers are not a parameter's, moved by elements"
+        declined(ConvertToBufferOps.name, op, "addresses have 64 bits: {}", why)
         return
     offsets = _Offsets(op, place.base).of(pointers)
     if offsets is None:

@@ -15,6 +15,7 @@ from tri_core.dialects.tt import LoadOp
 from tri_core.ir.regions import For
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
@@ -26,6 +27,9 @@ from tri_gpu_dialect.transforms.pipeline.copy_buffers import CopyBuffer, readers
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["LayOutCopies"]
+
+
+_WHY = f"this one is not in aligned accesses of {BITS} bits along k, with zeros outside of its mask"
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,9 @@ class LayOutCopies(Pass):
                 if len(layouts_found) == len(loads):
                     for load, layout in zip(loads, layouts_found, strict=True):
                         lay_out(load, layout)
+                for load, own in zip(loads, found, strict=True):
+                    if own is None:
+                        declined(self.name, load, "the loop's loads go through registers: {}", _WHY)
 
     def stages_of(self, loop: ir.Operation) -> int:
         """The stages that ``loop`` is to have."""

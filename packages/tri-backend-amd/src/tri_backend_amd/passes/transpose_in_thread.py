@@ -21,6 +21,7 @@ from tri_core.dialects.tt import FpToFpOp, LoadOp
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import ConvertLayoutOp
@@ -80,6 +81,11 @@ def _transpose(conversion: ir.Operation) -> None:
         # half as wide and twice as deep: twice as many lanes along a row
         size[inner], size[along] = size[inner] * 2, size[along] // 2
         lanes[inner], lanes[along] = lanes[inner] // 2, lanes[along] * 2
+    if size[inner] < min(wanted.k_width, info.shape[inner]):
+        text = (
+            "a thread writes {} of {} neighbours along k at once: fewer warps, or larger blocks, give it more"
+        )
+        declined(TransposeInThread.name, load, text, size[inner], wanted.k_width)
     if tuple(size) != own.size_per_thread:
         lay_out(load, replace(own, size_per_thread=tuple(size), threads_per_warp=tuple(lanes)))
 

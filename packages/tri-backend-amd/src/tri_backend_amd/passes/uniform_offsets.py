@@ -22,6 +22,7 @@ from tri_core.mlir import arith, ir
 from tri_core.passes import loops
 from tri_core.passes.origins import argument_of
 from tri_core.passes.rewriting import constant, make, producer
+from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.ranges import Ranges
 
 __all__ = ["UniformOffsets"]
@@ -41,32 +42,39 @@ class UniformOffsets(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite every loop."""
         for loop in loops_in(module.operation):
-            steps = {
-                number: found
-                for number in range(len(loops.carried(loop)))
-                if (found := _steps(loop, number)) is not None
-            }
+            steps = {}
+            for number in range(len(loops.carried(loop))):
+                found = _steps(loop, number)
+                if isinstance(found, list):
+                    steps[number] = found
+                elif found is not None:
+                    text = "each pointer is moved by itself in every iteration: {}"
+                    declined(self.name, loop, text, found)
             if steps:
                 _carry_offsets(loop, steps)
 
 
-def _steps(loop: ir.Operation, number: int) -> list[ir.Value] | None:
-    """The scalars that carried value ``number`` is moved by in an iteration; None where it is something else."""
+def _steps(loop: ir.Operation, number: int) -> list[ir.Value] | str | None:
+    """The scalars that carried value ``number`` is moved by in an iteration, or why it stays a tensor; None where it is something else."""
     start, moved = loops.carried(loop)[number], loops.body(loop).arguments[1 + number]
     if not isinstance(start.type, ir.RankedTensorType) or not isinstance(
         start.type.element_type, PointerType
     ):
         return None
-    root = argument_of(start)
-    if root is None or not is_small(root) or _bits(For(loop).lower.type) != _WIDTH:
+    if loops.yielded(loop).operands[number] == moved:
         return None
+    root = argument_of(start)
+    if root is None or not is_small(root):
+        return "the array is not known to be below 2 GiB"
+    if _bits(For(loop).lower.type) != _WIDTH:
+        return "the loop counts in 64 bits"
     found: list[ir.Value] = []
     value = loops.yielded(loop).operands[number]
     while value != moved:
         moved_by = defining_op(value, AddPtrOp)
         step = _same_in_all(moved_by.offset, loop) if moved_by is not None else None
         if moved_by is None or step is None:
-            return None
+            return "their step is not the same for all elements, in 32 bits, and known before the loop"
         found.append(step)
         value = moved_by.ptr
     return found or None

@@ -10,6 +10,7 @@ from tri_backend_intel.dialect.tiles import BY_ELEMENTS
 from tri_core.api import Pass, StageContext
 from tri_core.ir.traits import is_elementwise
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.edit import all_ops, convert, functions, make
 from tri_gpu_dialect.encodings import DotOperand, Encoding
@@ -68,6 +69,11 @@ def _fold_load(conversion: ir.Operation) -> None:
     result = conversion.results[0]
     bits = result.type.element_type.width
     if not is_loadable(bits, encoding.op_idx, encoding.parent.execution_size, transposed=transposed):
+        way = "transposed " if transposed else ""
+        text = (
+            "the operand is loaded by elements: block loads give no {}operand {} of {} bits as DPAS takes it"
+        )
+        declined(FoldTiles.name, source, text, way, encoding.op_idx, bits)
         return
     flag = {"transposed": ir.UnitAttr.get()} if transposed else {}
     flag[BY_ELEMENTS] = ir.UnitAttr.get()
@@ -102,7 +108,15 @@ def _drop(op: ir.Operation) -> None:
 def _fold_store(store: ir.Operation) -> None:
     descriptor, value, *indices = store.operands
     info = tensor_info(value.type)
-    if info is None or info.rank != 2 or len(indices) != 2 or info.bitwidth not in (16, 32):
+    if info is None or info.rank != 2 or len(indices) != 2:
+        return
+    if info.bitwidth not in (16, 32):
+        declined(
+            FoldTiles.name,
+            store,
+            "the tile is stored by elements: it has {} bits, not 16 or 32",
+            info.bitwidth,
+        )
         return
     wanted = _dot_layout(value, {})
     if wanted is None:

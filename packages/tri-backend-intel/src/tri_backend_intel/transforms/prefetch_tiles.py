@@ -12,6 +12,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.ir.regions import loops_in
 from tri_core.ir.traits import is_pure
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.edit import constant, functions, make
 from tri_gpu_dialect.types import shape_of
 
@@ -59,6 +60,10 @@ def _prefetch(load: ir.Operation, loop: ir.Operation, distance: int) -> None:
     body = loop.regions[0].blocks[0]
     made_by = _slice(coordinates(load), body)
     if made_by is None:
+        why = "its place is not made of the loop's variable alone"
+        declined(
+            PrefetchTiles.name, load, "the block is not brought to the cache before it is loaded: {}", why
+        )
         return
     index = body.arguments[0]
     lower, _, step = list(loop.operands)[:3]

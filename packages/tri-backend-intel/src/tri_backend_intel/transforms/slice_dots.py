@@ -14,10 +14,12 @@ from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.dialect.tiles import BY_ELEMENTS, coordinates, is_block_access, is_transposed
 from tri_backend_intel.transforms.fold_tiles import maker_of
 from tri_core.api import Pass, StageContext
+from tri_core.ir.dots import Dot
 from tri_core.ir.effects import READ_DESCRIBED, READ_GLOBAL, READ_SHARED, has_at_most
 from tri_core.ir.regions import For
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pressure import registers_of
 from tri_gpu_dialect.base import MemDescType
@@ -70,7 +72,11 @@ class _Dot:
         """None: nothing can be sliced."""
         encoding = encoding_of(op.results[0])
         left, right = (_own_load(v, op) for v in list(op.operands)[:2])
-        if not isinstance(encoding, Dpas) or (left is None and right is None):
+        if not isinstance(encoding, Dpas):
+            return None
+        if left is None and right is None:
+            if shape_of(Dot(op).a.type)[1] > encoding.depth:
+                declined(SliceDots.name, op, "the dot takes whole operands: neither is loaded for it alone")
             return None
         return cls(op, (left, right), encoding.depth)
 

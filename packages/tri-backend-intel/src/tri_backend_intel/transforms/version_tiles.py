@@ -19,6 +19,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.ir.regions import For, If, is_loop
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.ranges import Ranges
 from tri_gpu_dialect.edit import all_ops, constant, functions, make
@@ -26,6 +27,7 @@ from tri_gpu_dialect.edit import all_ops, constant, functions, make
 __all__ = ["Known", "VersionTiles", "asked", "is_inside", "maker_of_descriptor"]
 
 _EQ, _SLE = 0, 3
+_NOT_ASKED = f"columns that are not known to start at multiples of {X_BYTES} bytes, or sizes that are not known before the loop"
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ def _version(place: ir.Operation, accesses: list[ir.Operation], condition: ir.Va
     if condition is None:
         for access in accesses:
             access.attributes[BY_ELEMENTS] = ir.UnitAttr.get()
+            declined(VersionTiles.name, access, "the block is accessed by elements: {}", _NOT_ASKED)
         return
     with ir.InsertionPoint(place), place.location:
         branch = ir.Operation.create(

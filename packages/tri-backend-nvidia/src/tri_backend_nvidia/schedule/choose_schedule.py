@@ -22,6 +22,7 @@ from tri_backend_nvidia.schedule.work import loops_of_dots
 from tri_core.api import Pass, StageContext
 from tri_core.ir.markers import CHOSEN, SCHEDULE
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal, slice_function
 from tri_gpu_dialect.edit import functions
 from tri_gpu_dialect.policies.async_units import asks_to_specialize
@@ -58,6 +59,8 @@ class ChooseSchedule(Pass):
         if not kernels or any(asks_to_specialize(each) is not None for each in kernels):
             return
         if len(kernels) > 1 or (context is not None and context.knobs.get(_KNOB) == _OFF):
+            why = "the module has several" if len(kernels) > 1 else f"{_KNOB} says so"
+            declined(self.name, kernels[0], "the kernel runs as it is written: {}", why)
             self._leave(module, context)
             return
         before = module.operation.clone()
@@ -65,6 +68,9 @@ class ChooseSchedule(Pass):
             each.apply(module, context)
         schedule = self._judge(next(f for f in functions(module) if loops_of_dots(f)))
         if not schedule.specialize:
+            declined(
+                self.name, loops_of_dots(kernels[0])[0], "no warps of their own copy: {}", schedule.reason
+            )
             _restore(module, before)
             self._leave(module, context)
         _note(module, schedule)

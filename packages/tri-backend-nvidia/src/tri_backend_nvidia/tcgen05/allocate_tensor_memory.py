@@ -19,7 +19,7 @@ from tri_backend_nvidia.tcgen05.completion import Completion, has_scales
 from tri_backend_nvidia.tcgen05.encoding import TensorMemory
 from tri_backend_nvidia.tcgen05.ops import TensorMemorySpaceAttr
 from tri_backend_nvidia.tcgen05.scales import SCALE_SETS, TensorMemoryScales
-from tri_backend_nvidia.tcgen05.tmem_operands import PlacedOperand, overlap, place_operands
+from tri_backend_nvidia.tcgen05.tmem_operands import Operand, PlacedOperand, overlap, place_operands
 from tri_backend_nvidia.tcgen05.tmem_operands import left_operands as factors_of
 from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
 from tri_core.dialects.tt import FuncOp, ReturnOp
@@ -30,6 +30,7 @@ from tri_core.ir.views import cast, isa
 from tri_core.locations import source_location
 from tri_core.mlir import builtin, ir
 from tri_core.passes.origins import is_zero
+from tri_core.remarks import declined, is_listening
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import ConvertLayoutOp, WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.dialect.markers import TENSOR_MEMORY
@@ -73,13 +74,23 @@ class AllocateTensorMemory(Pass):
             if limit is not None and needed > limit:
                 raise _too_large(function, needed, limit)
             known = [(accumulator, column, _width(accumulator)) for accumulator, column in columns]
-            left_operands = place_operands(
-                factors_of(function, _numbers(function)), known, scales.end, limit or needed
-            )
+            factors = factors_of(function, _numbers(function))
+            left_operands = place_operands(factors, known, scales.end, limit or needed)
+            if len(left_operands) < len(factors) and is_listening():
+                _tell(factors, left_operands, limit or needed)
             last = max([scales.end, *(operand.range[1] for operand in left_operands)])
             size = max(1 << (last - 1).bit_length(), _LEAST)
             _Placement(function, size, dict_of(columns), scales, left_operands).run(found)
             module.operation.attributes[TENSOR_MEMORY] = _i32(size)
+
+
+def _tell(found: Sequence[Operand], placed: Sequence[PlacedOperand], limit: int) -> None:
+    """Which operands go through shared memory, and why."""
+    own = {each.operand.dot for each in placed}
+    for operand in found:
+        if operand.dot not in own:
+            text = "what the dot multiplies goes through shared memory: {} columns of tensor memory have no room for it"
+            declined(AllocateTensorMemory.name, operand.dot, text, limit)
 
 
 def dict_of(columns: Sequence[tuple[Accumulator, int]]) -> dict[int, int]:

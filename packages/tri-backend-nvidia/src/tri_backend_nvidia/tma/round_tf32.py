@@ -17,6 +17,7 @@ from tri_core.dialects.tt.enums import InputPrecision
 from tri_core.ir.markers import marker
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
+from tri_core.remarks import declined, is_listening
 from tri_gpu_dialect.dialect import LocalDeallocOp, WarpGroupDotOp
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
 from tri_gpu_dialect.edit import all_ops, forwards_elements, functions
@@ -42,15 +43,19 @@ class TmaRoundTf32(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Mark the descriptors of every function of ``module``."""
         for function in functions(module):
-            if any(chained([op for op in all_ops(function) if isa(op, *_DOTS)])):
+            in_chains = any(chained([op for op in all_ops(function) if isa(op, *_DOTS)]))
+            if in_chains and not is_listening():
                 continue
             for op in all_ops(function):
-                if (
-                    isa(op, MakeTensorDescriptorOp)
-                    and _is_f32(op)
-                    and known_at_launch(op)
-                    and _brings_operands(op)
-                ):
+                if not isa(op, MakeTensorDescriptorOp) or not _is_f32(op) or not _brings_operands(op):
+                    continue
+                if in_chains:
+                    declined(self.name, op, "copies do not round to tf32: a dot reads what another one gives")
+                elif not known_at_launch(op):
+                    declined(
+                        self.name, op, "copies do not round to tf32: the kernel makes the descriptor itself"
+                    )
+                else:
                     op.attributes[ROUNDED] = ir.UnitAttr.get()
 
 

@@ -17,6 +17,7 @@ from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.rewriting import constant, make
 from tri_core.pipeline import StageContext
+from tri_core.remarks import declined
 
 __all__ = ["DecomposeDotScaled"]
 
@@ -72,9 +73,10 @@ def _reported(op: ir.Operation, reason: str) -> str:
     """``reason`` with the place of ``op``, logged."""
     place = source_location(op.location)
     where = f"{place.file}:{place.line}: " if place is not None else ""
-    text = f"{where}the scaled dot is done by conversions and a plain one: {reason}"
-    logger.info("%s", text)
-    return text
+    text = f"the scaled dot is done by conversions and a plain one: {reason}"
+    declined(DecomposeDotScaled.name, op, "{}", text)
+    logger.info("%s%s", where, text)
+    return f"{where}{text}"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from tri_core.passes import loops
 from tri_core.passes.base import Pass
 from tri_core.passes.rewriting import make
 from tri_core.pipeline import StageContext
+from tri_core.remarks import declined
 
 __all__ = ["LICM"]
 
@@ -50,7 +51,11 @@ def _hoist_loads(loop: ir.Operation) -> bool:
     """Move invariant loads of ``loop`` before it; whether there were any."""
     found = [view.operation for view in loops.body(loop).operations if isa(view.operation, LoadOp)]
     found = [load for load in found if not reads_again(load) and _is_invariant(load, loop)]
-    if not found or _ANNOTATION in loop.attributes or not _only_reads(loop):
+    if not found or (why := _obstacle(loop)) is not None:
+        for load in found:
+            declined(
+                LICM.name, load, "the load reads the same in every iteration and stays in the loop: {}", why
+            )
         return False
     runs = None if loops.known_trips(loop) else loops.runs(loop)
     for load in found:
@@ -58,6 +63,13 @@ def _hoist_loads(loop: ir.Operation) -> bool:
         if runs is not None:
             _mask(load, runs)
     return True
+
+
+def _obstacle(loop: ir.Operation) -> str | None:
+    """Why invariant loads stay in ``loop``; None: they need not."""
+    if _ANNOTATION in loop.attributes:
+        return "it is marked to keep what is invariant"
+    return None if _only_reads(loop) else "something in it may write memory"
 
 
 def _mask(load: ir.Operation, runs: ir.Value) -> None:

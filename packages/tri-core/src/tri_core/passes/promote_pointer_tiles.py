@@ -52,12 +52,14 @@ from tri_core.passes.tiles import (
     tile_of,
 )
 from tri_core.pipeline import StageContext
+from tri_core.remarks import declined
 
 __all__ = ["PromotePointerTiles"]
 
 #: the size of a dimension that is never left
 _ANY = 2**31 - 1
 _SLT, _SLE = 2, 3
+_NO_TILE = "its pointers and mask are none of a tile of an array, in rows whose beginnings and lengths are known to be aligned"
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,12 @@ class _Function:
         found = []
         for op in accesses:
             tile = self.load_tile(op, written) if isa(op, LoadOp) else self.store_tile(op, accesses)
-            if tile is not None:
+            if isinstance(tile, Tile):
                 found.append((op, tile))
+            elif tile is not None:
+                declined(
+                    PromotePointerTiles.name, op, "the access is none of a descriptor's blocks: {}", tile
+                )
         for op, tile in found:
             _replace(self.function, op, tile)
 
@@ -123,37 +129,52 @@ class _Function:
             found.add(base)
         return found
 
-    def load_tile(self, op: ir.Operation, written: set[ir.Value] | None) -> Tile | None:
-        """The tile of a load of a dot's operand."""
+    def load_tile(self, op: ir.Operation, written: set[ir.Value] | None) -> Tile | str | None:
+        """The tile of a load of a dot's operand; why there is none, or None for other loads."""
+        if not (_feeds_dot(op) or _is_row_beside_dots(op)):
+            return None
         view = op.opview
-        if written is None or not _plain(op) or not (_feeds_dot(op) or _is_row_beside_dots(op)):
-            return None
+        if written is None:
+            return "the kernel writes what is not known"
+        if not _plain(op):
+            return "it is volatile, or says how it is to be cached"
         if view.other is not None and not is_zero(view.other):
-            return None
+            return "what is outside of the array is not zero"
         tile = self.tile(op.results[0].type, view.ptr, view.mask)
-        if tile is None or tile.base in written or _changes_with(tile, op):
-            return None
+        if tile is None:
+            return _NO_TILE
+        if tile.base in written:
+            return "the kernel writes to the same array"
+        if _changes_with(tile, op):
+            return "the array is another one in each iteration"
         wraps = [(d, axis.wrap) for d, axis in enumerate(tile.axes) if axis.wrap is not None]
         if all(only_inside_matters(self.reader, op.results[0], d, limit) for d, limit in wraps):
             return tile
-        return None
+        return "rows that begin again at the first one are stored"
 
-    def store_tile(self, op: ir.Operation, accesses: Sequence[ir.Operation]) -> Tile | None:
-        """The tile of a store whose array nothing else accesses: other accesses would not be ordered after it."""
-        if not isa(op, StoreOp) or not self.given.stores or not _plain(op):
+    def store_tile(self, op: ir.Operation, accesses: Sequence[ir.Operation]) -> Tile | str | None:
+        """The tile of a store whose array nothing else accesses: other accesses would not be ordered after it.
+
+        Why there is none, or None for what is no store of a matrix.
+        """
+        if not isa(op, StoreOp) or not self.given.stores:
             return None
         view = op.opview
         if getattr(view.value.type, "rank", 0) < 2:
             return None
+        if not _plain(op):
+            return "it says how it is to be cached"
         tile = self.tile(view.value.type, view.ptr, view.mask)
         if tile is None or any(axis.wrap is not None for axis in tile.axes) or tile.shift.terms:
-            return None
+            return _NO_TILE
         others = [
             self.reader.pointers(a.address)
             for a in map(access_of, accesses)
             if a is not None and a.operation != op
         ]
-        return tile if all(o is not None and o.base != tile.base for o in others) else None
+        if all(o is not None and o.base != tile.base for o in others):
+            return tile
+        return "something else accesses the array, or what is not known"
 
     def tile(self, type_: ir.Type, pointers: ir.Value, mask: ir.Value | None) -> Tile | None:
         """What ``pointers`` under ``mask`` access, if a copy of a block can do that."""

@@ -28,6 +28,7 @@ from tri_core.passes.expansion import Expansion, expand
 from tri_core.passes.guarded_access import guarded, is_half, narrowed, stored_by_pointers
 from tri_core.passes.rewriting import constant, make
 from tri_core.pipeline import StageContext
+from tri_core.remarks import declined
 
 __all__ = ["RewriteTensorDescriptors"]
 
@@ -105,6 +106,9 @@ def _native(module: ir.Module, refuses: Callable[[ir.Operation], str | None]) ->
             place = f"line {where.line}" if where is not None else "a descriptor"
             reasons.append(f"{place}: {reason}")
             logger.info("%s: accessed by pointers: %s", where or place, reason)
+            declined(
+                RewriteTensorDescriptors.name, maker, "the descriptor is accessed by pointers: {}", reason
+            )
     if reasons:
         texts = [ir.StringAttr.get(text) for text in reasons]
         module.operation.attributes["tt.descriptors_by_pointer"] = ir.ArrayAttr.get(texts)

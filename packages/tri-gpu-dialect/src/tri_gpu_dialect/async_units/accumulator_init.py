@@ -25,6 +25,7 @@ from tri_core.ir.traits import moves_data, source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import arith, ir
 from tri_core.passes.origins import is_zero
+from tri_core.remarks import declined
 from tri_gpu_dialect.dialect import WarpGroupDotOp
 from tri_gpu_dialect.edit import all_ops, block_of, block_ops, functions, terminator
 from tri_gpu_dialect.transforms.pipeline.building import zeros
@@ -56,11 +57,21 @@ class AccumulatorInit(Pass):
 def _by_select(dot: ir.Operation) -> bool:
     """Take a select between zeros and an accumulator out of the accumulator of ``dot``; whether there was one."""
     select = _made_by(Dot(dot).c)
-    if select is None or not isa(select, arith.SelectOp) or len(list(select.results[0].uses)) > 1:
+    if select is None or not isa(select, arith.SelectOp):
         return False
     condition, if_true, if_false = select.operands
+    if is_zero(if_true) == is_zero(if_false):
+        return False
+    if len(list(select.results[0].uses)) > 1:
+        declined(
+            AccumulatorInit.name, dot, "zeros are moved to the accumulator: something else reads it, too"
+        )
+        return False
     scalar = _scalar(condition)
-    if scalar is None or is_zero(if_true) == is_zero(if_false):
+    if scalar is None:
+        declined(
+            AccumulatorInit.name, dot, "zeros are moved to the accumulator: some elements of it may be kept"
+        )
         return False
     with ir.InsertionPoint(dot), dot.location:
         use_c = _not(scalar) if is_zero(if_true) else scalar

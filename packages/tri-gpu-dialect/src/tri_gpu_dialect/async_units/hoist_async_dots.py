@@ -23,6 +23,7 @@ from tri_core.ir.effects import READ_GLOBAL, READ_SHARED, WRITE_GLOBAL, has_at_m
 from tri_core.ir.traits import is_rematerializable, is_view, replicates
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import arith, ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pressure import most_registers, registers_for_tensors
 from tri_gpu_dialect.dialect import (
@@ -130,7 +131,7 @@ class _Block:
 
     def start_early(self, dot: int) -> None:
         """Put ``dot`` before the first wait where it may stand, and before dots that are waited for after it."""
-        place = self.order.index(dot)
+        place, lacks = self.order.index(dot), False
         for at in range(place):
             other = self.order[at]
             is_later = other in self.dots and self.waited(other) > self.waited(dot)
@@ -142,6 +143,10 @@ class _Block:
             if self.registers is None or self.most(order) <= self.registers:
                 self.order = order
                 return
+            lacks = True
+        if lacks:
+            text = "the dot is not started beside the one before: tensors would take more than {} registers of a thread"
+            declined(HoistAsyncDots.name, self.ops[dot], text, self.registers)
 
     def most(self, order: Sequence[int]) -> int:
         return most_registers([self.ops[i] for i in order])

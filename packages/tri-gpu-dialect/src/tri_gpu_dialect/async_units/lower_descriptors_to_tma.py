@@ -32,6 +32,7 @@ from tri_core.ir.access import access_of
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import (
     AsyncCopyDescriptorToLocalOp,
@@ -135,12 +136,20 @@ def _buffer(
 def _wanted_buffer(op: ir.Operation, copies: BlockCopies) -> ir.Operation | None:
     """The only use of a loaded block, if it puts it in a buffer that a copy can fill."""
     users = [use.owner.operation for use in op.results[0].uses]
-    if len(users) != 1 or not isa(users[0], LocalAllocOp) or users[0].block != op.block:
+    if not users or not all(isa(user, LocalAllocOp) for user in users):
+        return None
+    if len(users) > 1 or users[0].block != op.block:
+        why = "it is put in several buffers, or in one outside of its loop or branch"
+        declined(LowerDescriptorsToTma.name, op, "the block goes through registers: {}", why)
         return None
     encoding = _encoding(users[0])
     descriptor = cast(op, DescriptorLoadOp).desc.type
     rank_kept = len(users[0].results[0].type.shape) == len(descriptor.block_type.shape)
-    return users[0] if rank_kept and copies.suits(descriptor, encoding) else None
+    if rank_kept and copies.suits(descriptor, encoding):
+        return users[0]
+    why = "copies do not write a buffer as its dot reads it"
+    declined(LowerDescriptorsToTma.name, op, "the block goes through registers: {}", why)
+    return None
 
 
 def _encoding(allocation: ir.Operation) -> SharedEncoding:

@@ -45,6 +45,7 @@ from tri_core.ir.regions import For, While
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import arith, ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.trip_counts import trip_counts
 from tri_gpu_dialect.async_units.program_order import make, number, order_of
 from tri_gpu_dialect.dialect import GetGridSizeOp
@@ -100,6 +101,7 @@ class MakePersistent(Pass):
                 raise refusal
             else:
                 logger.info("not persistent: %s", refusal)
+                declined(self.name, refusal.location, "{}", refusal.message)
 
 
 # --- what can be ------------------------------------------------------------------------------------------

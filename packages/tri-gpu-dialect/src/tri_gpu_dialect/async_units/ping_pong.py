@@ -22,6 +22,7 @@ from tri_core.dialects.tt import ReduceOp
 from tri_core.ir.regions import For, If, is_control
 from tri_core.ir.views import isa
 from tri_core.mlir import ir, math
+from tri_core.remarks import declined, is_listening
 from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.dialect.ordered_barriers import ORDERED_BARRIER
 from tri_gpu_dialect.dialect.partitions import default_block
@@ -48,11 +49,20 @@ class PingPong(Pass):
         """Put ordered barriers into the consumers of every function of ``module``."""
         warps = max((row.group_warps for row in self.policy.dots.instructions), default=1)
         groups = module_int(module, "ttg.num-warps") // warps
-        if self.policy.async_units.ping_pong is False or groups < 2:
+        if self.policy.async_units.ping_pong is False or (groups < 2 and not is_listening()):
             return
         for function in functions(module):
             for op in [op for op in all_ops(function) if isa(op, WarpSpecializeOp)]:
-                _alternate(default_block(op), warps)
+                if groups < 2:
+                    declined(
+                        self.name,
+                        op,
+                        "one group of {} warps computes: two take num_warps={}",
+                        warps,
+                        2 * warps,
+                    )
+                else:
+                    _alternate(default_block(op), warps)
 
 
 def _alternate(block: ir.Block, warps: int) -> None:
@@ -61,6 +71,8 @@ def _alternate(block: ir.Block, warps: int) -> None:
     blocks = [inner for op in ops for region in op.regions for inner in region.blocks]
     found = [dots for inner in blocks if (dots := _started_together(inner))]
     if not found:
+        why = "no two dots start together where exponentials or reductions take long, too"
+        declined(PingPong.name, block.owner.operation, "groups of warps do not alternate: {}", why)
         return
     _turn("open", warps, ir.InsertionPoint.at_block_begin(block), found[0][0].location)
     for dots in found:

@@ -32,6 +32,7 @@ from tri_core.ir.traits import is_view, source_of
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.async_units.analysis.dot_stages import DotStages, dot_stages
 from tri_gpu_dialect.async_units.analysis.fused_loop_schedule import between, forwarded_alike
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal
@@ -142,6 +143,7 @@ def _tell(refusal: Refusal) -> None:
     where = source_location(refusal.op.location)
     line = f" (line {where.line})" if where is not None else ""
     logger.info("dots are not delayed: %s%s", refusal.reason, line)
+    declined(PipelineChainedDots.name, refusal.op, "no dot is started an iteration late: {}", refusal.reason)
 
 
 # --- two loops after each other -----------------------------------------------------------------------------

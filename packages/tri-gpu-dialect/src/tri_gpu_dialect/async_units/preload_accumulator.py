@@ -21,6 +21,7 @@ from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import replicates, source_of
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import arith, ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.pressure import compared_registers, most_registers, registers_for_tensors
 from tri_gpu_dialect.dialect import (
     ArriveBarrierOp,
@@ -76,6 +77,8 @@ class _Sum:
         self.dot.results[0].replace_all_uses_with(new[-1].results[0])
         self.op.results[0].replace_all_uses_with(self.waited)
         if registers is not None and self.most(new) > registers:
+            text = "the dot starts from zeros, not from what is added: tensors would take more than {} registers of a thread"
+            declined(PreloadAccumulator.name, self.op, text, registers)
             self.waited.replace_all_uses_with(self.op.results[0])
             self.op.operands[self.index] = self.waited
             new[-1].results[0].replace_all_uses_with(self.dot.results[0])

@@ -23,6 +23,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.ir.regions import For
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.carried_dots import (
     carried_dots,
     frees_buffers,
@@ -150,7 +151,12 @@ def _is_for_earlier(other: ir.Operation, wait: ir.Operation, ops: Sequence[ir.Op
 def _overlap_iterations(loop: ir.Operation) -> None:
     """Leave the carried dots of ``loop`` under way at its end."""
     body = loop.regions[0].blocks[0]
-    carried = [each for each in carried_dots(loop) if reads_what_stays(each.dot, body)]
+    found = [(each, reads_what_stays(each.dot, body)) for each in carried_dots(loop)]
+    for each, stays in found:
+        if not stays:
+            why = "it reads registers that each iteration writes anew"
+            declined(SinkDotWaits.name, each.dot, "the dot is waited for in its own iteration: {}", why)
+    carried = [each for each, stays in found if stays]
     if not carried:
         return
     for each in carried:

@@ -28,6 +28,7 @@ from tri_core.dialects.tt import MakeTensorDescriptorOp, TensorDescType
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import AsyncCopyLocalToDescriptorOp, FenceAsyncSharedOp, LocalAllocOp
@@ -67,6 +68,8 @@ class SubtileEpilogue(Pass):
             while self.allocation.needed(function) > limit:
                 stores = _stores(function, copies)
                 if not stores:
+                    why = "no tile on its way to a descriptor can be halved within threads"
+                    declined(self.name, function, "{} bytes of shared memory are too few, and {}", limit, why)
                     break
                 _split(max(stores, key=lambda s: s.bytes), copies, made)
             for store in _stores(function, copies):
@@ -139,7 +142,7 @@ def _split(store: _Store, copies: BlockCopies, made: dict[tuple[ir.Value, ir.Typ
     key = (descriptor, type_)
     if key not in made:
         made[key] = _smaller(descriptor.owner.operation, type_)
-    add_remark(copy, f"the tile is stored in pieces of {'x'.join(map(str, how.shape))}")
+    add_remark(SubtileEpilogue.name, copy, f"the tile is stored in pieces of {'x'.join(map(str, how.shape))}")
     memory = MemDescType.of(how.shape, store.element, encoding.to_attr(), mutable=True)
     alignment = i32_attribute(copies.alignment(plain, encoding))
     kind = {"kind": copy.attributes["kind"]} if "kind" in copy.attributes else {}

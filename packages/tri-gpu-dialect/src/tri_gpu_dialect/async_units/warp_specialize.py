@@ -31,6 +31,7 @@ from tri_core.dialects.tt import DescriptorLoadOp
 from tri_core.ir.views import cast, isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.async_units.analysis.rings import RingUse, ring_use
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal, Slices, slice_function
 from tri_gpu_dialect.async_units.grouped_row_loads import lift_rows
@@ -156,6 +157,7 @@ def _tell(module: ir.Module, refusal: Refusal) -> None:
     where = source_location(refusal.op.location)
     line = f" (line {where.line})" if where is not None else ""
     logger.info("not specialised: %s%s", refusal.reason, line)
+    declined(WarpSpecialize.name, refusal.op, "no warps of their own copy: {}", refusal.reason)
     module.operation.attributes["ttg.not_specialized"] = ir.StringAttr.get(f"{refusal.reason}{line}")
 
 

@@ -26,6 +26,7 @@ from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
+from tri_core.remarks import declined, is_listening
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int, unconverted
@@ -61,8 +62,16 @@ class AccelerateMatmul(Pass):
             dots = [op for op in all_ops(function) if isa(op, DotOp)]
             in_chains = chained(dots)
             for dot, in_chain, row in zip(dots, in_chains, self.rows(dots, in_chains, limit), strict=True):
-                if row is not None and isinstance(encoding_of(dot.results[0]), Blocked):
+                if not isinstance(encoding_of(dot.results[0]), Blocked):
+                    continue
+                if row is not None:
                     _rewrite(dot, row, warps, in_chain)
+                elif self.policy.dots.instructions and is_listening():
+                    kinds = [
+                        "x".join([*map(str, v.type.shape), str(v.type.element_type)]) for v in dot.operands
+                    ]
+                    text = "no matrix instruction computes {2} += {0} * {1}: multiply-add does"
+                    declined(self.name, dot, text, *kinds)
 
     def rows(
         self, dots: Sequence[ir.Operation], chained: Sequence[bool], limit: int | None
@@ -78,6 +87,14 @@ class AccelerateMatmul(Pass):
                 found[i] = self._among(lambda row: not row.transposed, dot)
         if limit is None or _buffer_bytes(dots, found) <= limit:
             return found
+        for dot, row in zip(dots, found, strict=True):
+            if row is not None and row.memory is not None:
+                declined(
+                    self.name,
+                    dot,
+                    "operands come from registers: {} bytes do not hold those of all dots",
+                    limit,
+                )
         return [
             row if row is None or row.memory is None else self._among(lambda row: row.memory is None, dot)
             for dot, row in zip(dots, found, strict=True)

@@ -14,6 +14,7 @@ Conversions stand before and after each access; ``remove-layout-conversions`` ta
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from tri_core.ir.effects import READ_GLOBAL, WRITE_GLOBAL, effects_of, may_have
 from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
+from tri_core.remarks import declined, is_listening
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.pipelined_loads import DOT_OPERANDS
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int, retyped, set_encoding
@@ -69,8 +71,19 @@ class Coalesce(Pass):
                 groups[access.key].append(access)
             for group in groups.values():
                 encoding = self.encoding(group, *shape)
+                if is_listening():
+                    self.tell(group, math.prod(shape))
                 for access in group:
                     lay_out(access.op, encoding)
+
+    def tell(self, group: list[_Access], threads: int) -> None:
+        """Which accesses of ``group`` are narrower than they could be, and why."""
+        for access in group:
+            widest = self.policy.vector_bits(access.bits, "global") // access.bits
+            could = min(widest, max(access.info.numel // threads, 1))
+            if access.contiguous < could:
+                text = "a thread accesses elements in runs of {}, not {}: more are not known to be neighbours at aligned addresses"
+                declined(self.name, access.op, text, access.contiguous, could)
 
     def encoding(
         self, group: list[_Access], num_warps: int, threads_per_warp: int, num_ctas: int

@@ -33,6 +33,7 @@ from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, defining_op, isa
 from tri_core.mlir import arith, ir
+from tri_core.remarks import declined
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import block_ops, functions, terminator, unconverted
@@ -87,11 +88,17 @@ class OptimizeThreadLocality(Pass):
         steps = _steps(source.shape, axis, source.encoding)
         type_ = _kept(source, steps)
         across = plan.lane_masks or plan.warp_masks
-        if not across or source.bitwidth < 8 or _words(type_) > self.words:
+        if not across or source.bitwidth < 8:
+            return
+        if _words(type_) > self.words:
+            text = "threads reduce with each other in every iteration: their parts would take {} registers, {} at most"
+            declined(self.name, reduce, text, _words(type_), self.words)
             return
         init, old = loop.operands[3 + number], loop.results[number].type
         start = None if scale is None else _start(loop, init, type_, axis)
         if scale is not None and start is None:
+            why = "what the scaled sum begins with is neither zeros nor another loop's sum"
+            declined(self.name, reduce, "threads reduce with each other in every iteration: {}", why)
             return
         argument, result = loop.regions[0].blocks[0].arguments[1 + number], loop.results[number]
         combine.operands[found.place] = _reduced(reduce, steps)

@@ -21,6 +21,7 @@ from tri_core.dialects.tt import FuncOp, TransOp
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.liveness import buffers
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import (
@@ -53,9 +54,13 @@ class BufferCSE(Pass):
         limit = context.target.spec.limits.get("shared") if context is not None else None
         for function in functions(module):
             pairs = list(self.pairs(function))
-            if pairs and (limit is None or self.fits(function, pairs, limit)):
-                for kept, other in pairs:
+            fits = limit is None or not pairs or self.fits(function, pairs, limit)
+            for kept, other in pairs:
+                if fits:
                     _merge(kept, other)
+                else:
+                    text = "the tensor has two buffers: {} bytes of shared memory do not hold one for as long"
+                    declined(self.name, other.op, text, limit)
 
     def pairs(self, function: ir.Operation) -> Iterator[tuple[_Filled, _Filled]]:
         """Buffers of ``function``, each with one that takes its place."""

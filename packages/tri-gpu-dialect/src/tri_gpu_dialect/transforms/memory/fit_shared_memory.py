@@ -61,7 +61,9 @@ class FitSharedMemory(Pass):
         while left and self.allocation.needed(function) > limit:
             dot = left.pop()
             add_remark(
-                dot, f"the dot reads its operands in parts: {limit} bytes of shared memory do not hold them"
+                self.name,
+                dot,
+                f"the dot reads its operands in parts: {limit} bytes of shared memory do not hold them",
             )
             if Dot(dot).a.type.shape[-1] >= 2 * self.shortest:
                 left = sorted([*left, *_cut(dot, *threads)], key=_bytes)

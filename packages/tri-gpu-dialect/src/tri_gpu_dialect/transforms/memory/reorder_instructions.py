@@ -24,6 +24,7 @@ from tri_core.dialects.tt import LoadOp, ReduceOp, ScanOp
 from tri_core.ir.traits import is_rematerializable, is_view
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import LocalAllocOp, LocalLoadOp
 from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions
@@ -51,6 +52,10 @@ class ReorderInstructions(Pass):
                 moved.sink_all(block)
             if moved.places and limit is not None and AllocateSharedMemory().needed(function) > limit:
                 moved.undo()
+                text = (
+                    "operands are read early: with {} bytes of shared memory their buffers cannot live longer"
+                )
+                declined(self.name, function, text, limit)
 
 
 class _Moves:

@@ -20,6 +20,7 @@ from tri_core.ir.regions import For
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
@@ -74,6 +75,8 @@ class StageMatrixOperands(Pass):
             if late and self.allocation.needed(function) > limit:
                 for load in late:
                     load.move_after(_buffer(load))
+                    text = "the operand is in registers throughout the loop: {} bytes of shared memory do not hold it"
+                    declined(self.name, load, text, limit)
             whole = sorted(
                 (load for load in loads if _bytes(load) > self.policy.conversion_bytes), key=_bytes
             )
@@ -153,7 +156,10 @@ def _convert(load: ir.Operation) -> None:
     """Make ``load`` and its buffer a conversion again."""
     buffer, encoding = _buffer(load), encoding_of(load.results[0])
     assert encoding is not None
-    add_remark(load, "the operand changes its layout in pieces: there is no shared memory for the whole")
+    name = StageMatrixOperands.name
+    add_remark(
+        name, load, "the operand changes its layout in pieces: there is no shared memory for the whole"
+    )
     made = convert(cast(buffer, LocalAllocOp).src, encoding, ir.InsertionPoint(load), load.location)
     load.results[0].replace_all_uses_with(made)
     load.erase()

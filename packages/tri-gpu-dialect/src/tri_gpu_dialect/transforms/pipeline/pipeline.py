@@ -30,6 +30,7 @@ from tri_core.ir.regions import For, is_loop
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_core.passes.loops import known_trips
+from tri_core.remarks import declined
 from tri_gpu_dialect.analysis import axis_info
 from tri_gpu_dialect.analysis.liveness import lives
 from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads, obstacle, pipelined_loads
@@ -75,13 +76,17 @@ class Pipeline(Pass):
             plans = [pipelined_loads(loop, suits) for loop in loops]
             for loop, plan in zip(loops, plans, strict=True):
                 if plan is None and self.stages_of(loop) > 1 and (why := obstacle(loop, suits)) is not None:
-                    add_remark(loop, f"the loop is not pipelined: {why}")
+                    add_remark(self.name, loop, f"the loop is not pipelined: {why}")
             rooms = self.rooms(function, loops, plans, target, warps)
             for loop, plan, room in zip(loops, plans, rooms, strict=True):
                 if plan is None or room is None or not any(_is_block(load) for load in plan.loads):
                     continue
                 stages = self.stages_for(loop)
-                if stages > 1 and "unsignedCmp" not in loop.attributes:
+                if "unsignedCmp" in loop.attributes:
+                    declined(self.name, loop, "the loop is not pipelined: it counts unsigned numbers")
+                elif stages < 2 <= self.stages_of(loop):
+                    declined(self.name, loop, "the loop is not pipelined: it has one iteration")
+                elif stages > 1:
                     strategy.pipeline(
                         PipelinedLoop(
                             loop,

@@ -34,7 +34,7 @@ class PipelinedLoop:
 
     def remark(self, text: str) -> None:
         """Say ``text`` of the loop."""
-        add_remark(self.loop, f"the loop {text}")
+        add_remark("pipeline", self.loop, f"the loop {text}")
 
     def too_little(self, wanted: Rings, rings: Rings | None) -> str:
         """Why the loop has ``rings`` and not what was ``wanted``."""

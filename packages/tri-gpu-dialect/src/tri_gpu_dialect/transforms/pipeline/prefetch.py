@@ -31,6 +31,7 @@ from tri_core.ir.rewriting import clone_mapped, create_like
 from tri_core.ir.traits import is_rematerializable, source_of
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
+from tri_core.remarks import declined
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
@@ -73,8 +74,14 @@ class Prefetch(Pass):
         for function in functions(module):
             for loop in loops_in(function):
                 plan = _Plan.of(loop, self.steps)
-                if plan is not None and sum(dot.words for dot in plan.dots) <= limit:
+                if plan is None:
+                    continue
+                words = sum(dot.words for dot in plan.dots)
+                if words <= limit:
                     _rotate(loop, plan)
+                else:
+                    text = "operands are read right before their dots: results and slices take {} registers, {} at most"
+                    declined(self.name, loop, text, words, limit)
 
 
 # --- what there is ----------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from tri_core.ir.views import isa
 from tri_core.mlir import arith, ir
 from tri_core.passes.loops import body, carried, copy_body, make_loop
 from tri_core.passes.tiles import Index, Polynomial, Reader, Trip, is_inside
+from tri_core.remarks import declined
 from tri_gpu_dialect.dialect import WarpGroupDotOp
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
@@ -160,21 +161,29 @@ def _split(loop: ir.Operation, *, loads: bool) -> _Split | None:
     """
     reader, first = Reader(), None
     for place, op in enumerate(block_ops(body(loop))):
-        if (
-            not isa(op, arith.CmpIOp)
-            or not (found := masked(op))
-            or (index := _difference(reader, op)) is None
-        ):
+        if not isa(op, arith.CmpIOp) or not (found := masked(op)) or not (loads or _chooses(op)):
+            continue
+        index = _difference(reader, op)
+        if index is None:
+            _stays(op, "it is none of indices in steps that are known")
             continue
         of_loads = [isa(user, LoadOp) for user in found]
-        if not loads and not _chooses(op):
-            continue
         split = _Split(loop, (place,), *_first_iteration(_least(op, index), loop), all(of_loads))
+        if split.slope and not split.is_useful:
+            _stays(
+                op,
+                "what it compares with is computed in the loop, or of another type than the loop's variable",
+            )
         if first is None and split.slope and split.is_useful:
             first = split
         elif first is not None and (split.offset, split.slope) == (first.offset, first.slope):
             first = replace(first, places=(*first.places, place), loads=first.loads and split.loads)
     return first
+
+
+def _stays(comparison: ir.Operation, why: str) -> None:
+    """The loop of ``comparison`` is not split by it."""
+    declined(SplitLoops.name, comparison, "the mask is computed in all iterations: {}", why)
 
 
 def _chooses(comparison: ir.Operation) -> bool:
