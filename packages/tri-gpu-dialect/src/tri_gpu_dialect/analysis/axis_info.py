@@ -18,12 +18,12 @@ fixpoint from the optimistic side (values only ever get less regular).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tri_core.ir.regions import For, ForwardWalk, is_loop
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis import axis_rules
+from tri_gpu_dialect.analysis.axis_rules import SHARED, AxisRule, AxisRules
 from tri_gpu_dialect.analysis.axis_value import AxisInfo
 from tri_gpu_dialect.types import pointee_bytes, shape_of
 
@@ -39,9 +39,10 @@ HINTS = {
 
 @dataclass
 class AxisInfos:
-    """The axis information of the values of one function."""
+    """The axis information of the values of one function, by the ``rules`` of a target."""
 
     known: dict[ir.Value, AxisInfo]
+    rules: AxisRules = SHARED
 
     def of(self, value: ir.Value) -> AxisInfo:
         """What is known of ``value``; nothing, for a value the analysis has not seen."""
@@ -50,7 +51,7 @@ class AxisInfos:
 
     def learn(self, op: ir.Operation) -> None:
         """Add what is known of the results of ``op``, which was made after the analysis."""
-        _Analysis(self.known).op(op)
+        _Analysis(self.known, self.rules.by_name).op(op)
 
     def contiguous(self, pointers: ir.Value, dim: int) -> int:
         """Elements along ``dim`` that are adjacent in memory and start at a multiple of their total size."""
@@ -67,19 +68,20 @@ class AxisInfos:
         return self.of(mask).constancy[dim]
 
 
-def axis_info(function: ir.Operation) -> AxisInfos:
-    """Analyse a ``tt.func`` (or any op with regions)."""
-    analysis = _Analysis({})
+def axis_info(function: ir.Operation, rules: AxisRules = SHARED) -> AxisInfos:
+    """Analyse a ``tt.func`` (or any op with regions) by the ``rules`` of a target."""
+    analysis = _Analysis({}, rules.by_name)
     analysis.arguments(function)
     for region in function.regions:
         for block in region.blocks:
             analysis.block(block)
-    return AxisInfos(analysis.known)
+    return AxisInfos(analysis.known, rules)
 
 
 @dataclass
 class _Analysis(ForwardWalk):
     known: dict[ir.Value, AxisInfo]
+    rules: Mapping[str, AxisRule]
 
     def arguments(self, function: ir.Operation) -> None:
         """Parameters know only what their attributes say."""
@@ -100,7 +102,7 @@ class _Analysis(ForwardWalk):
                 self.block(block)
         if not len(results):
             return
-        rule = axis_rules.RULES.get(op.name)
+        rule = self.rules.get(op.name)
         made = None
         if rule is not None:
             made = rule(op, [self.of(v) for v in op.operands])

@@ -1,7 +1,7 @@
 """How each op changes axis information: a table of small rules by op name.
 
 A rule gets the op and its operands' :class:`AxisInfo` and returns that of the result, or None for
-nothing known.  Vendors add rules for their ops with :func:`rule`.
+nothing known.  The table is a target's: :data:`SHARED`, and what its backend adds in ``DefaultPolicy.axis_rules``.
 
 Signed division, remainder and comparison follow the usual reading that index arithmetic does not go below
 zero, unless the operand's least element is known to be negative.
@@ -9,8 +9,10 @@ zero, unless the operand's least element is known to be negative.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import gcd
+from types import MappingProxyType
 from typing import TypeVar
 
 from tri_core.ir.traits import source_of
@@ -19,23 +21,38 @@ from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.axis_value import BIG, AxisInfo, power_of_two_divisor
 from tri_gpu_dialect.types import pointee_bytes, shape_of
 
-__all__ = ["RULES", "AxisRule", "rule"]
+__all__ = ["SHARED", "AxisRule", "AxisRules"]
 
 AxisRule = Callable[[ir.Operation, Sequence[AxisInfo]], "AxisInfo | None"]
 
-RULES: dict[str, AxisRule] = {}
+_RULES: dict[str, AxisRule] = {}
 
 _R = TypeVar("_R", bound=AxisRule)
 
 
-def rule(*names: str) -> Callable[[_R], _R]:
-    """Register the rule of the ops called ``names``."""
+@dataclass(frozen=True, eq=False)
+class AxisRules:
+    """The rules of a target, by names of ops; an op without one makes results of which nothing is known."""
+
+    by_name: Mapping[str, AxisRule]
+
+    def with_rules(self, rules: Mapping[str, AxisRule]) -> AxisRules:
+        """These rules and ``rules``, which go before them."""
+        return AxisRules(MappingProxyType({**self.by_name, **rules}))
+
+
+def _rule(*names: str) -> Callable[[_R], _R]:
+    """Put the rule of the ops called ``names`` in the shared table."""
 
     def register(function: _R) -> _R:
-        RULES.update(dict.fromkeys(names, function))
+        _RULES.update(dict.fromkeys(names, function))
         return function
 
     return register
+
+
+#: the rules of the ops that all targets have
+SHARED = AxisRules(MappingProxyType(_RULES))
 
 
 def _dims(info: AxisInfo) -> range:
@@ -49,7 +66,7 @@ def _constant(value: int, op: ir.Operation) -> AxisInfo:
 # --- sources --------------------------------------------------------------------------------------------
 
 
-@rule("arith.constant")
+@_rule("arith.constant")
 def _arith_constant(op: ir.Operation, _: Sequence[AxisInfo]) -> AxisInfo | None:
     attr = op.attributes["value"].maybe_downcast()
     if isinstance(attr, ir.DenseElementsAttr):
@@ -63,13 +80,13 @@ def _arith_constant(op: ir.Operation, _: Sequence[AxisInfo]) -> AxisInfo | None:
     return AxisInfo(ones, ones, shape or (1,))
 
 
-@rule("tt.make_range")
+@_rule("tt.make_range")
 def _make_range(op: ir.Operation, _: Sequence[AxisInfo]) -> AxisInfo:
     start, end = (ir.IntegerAttr(op.attributes[name]).value for name in ("start", "end"))
     return AxisInfo((power_of_two_divisor(end - start),), (power_of_two_divisor(start),), (1,), low=start)
 
 
-@rule("tt.get_program_id", "tt.get_num_programs", "ttg.get_grid_size", "ttg.next_tile")
+@_rule("tt.get_program_id", "tt.get_num_programs", "ttg.get_grid_size", "ttg.next_tile")
 def _program(_: ir.Operation, __: Sequence[AxisInfo]) -> AxisInfo:
     return AxisInfo.unknown(1)
 
@@ -77,7 +94,7 @@ def _program(_: ir.Operation, __: Sequence[AxisInfo]) -> AxisInfo:
 # --- shapes ---------------------------------------------------------------------------------------------
 
 
-@rule("tt.splat")
+@_rule("tt.splat")
 def _splat(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     shape = shape_of(op.results[0].type)
     (scalar,) = operands
@@ -85,13 +102,13 @@ def _splat(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     return AxisInfo((1,) * rank, scalar.divisibility * rank, shape, scalar.value, scalar.low)
 
 
-@rule("tt.unsplat")
+@_rule("tt.unsplat")
 def _unsplat(_: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     (tensor,) = operands
     return AxisInfo((1,), (tensor.divisibility[0],), (1,), tensor.value, tensor.low)
 
 
-@rule("tt.expand_dims")
+@_rule("tt.expand_dims")
 def _expand_dims(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     (a,) = operands
     axis = ir.IntegerAttr(op.attributes["axis"]).value
@@ -105,7 +122,7 @@ def _expand_dims(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     )
 
 
-@rule("tt.broadcast")
+@_rule("tt.broadcast")
 def _broadcast(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     (a,) = operands
     small, large = shape_of(source_of(op).type), shape_of(op.results[0].type)
@@ -119,7 +136,7 @@ def _broadcast(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     )
 
 
-@rule("tt.trans")
+@_rule("tt.trans")
 def _trans(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     (a,) = operands
     order = [int(d) for d in op.attributes["order"].maybe_downcast()]
@@ -129,7 +146,7 @@ def _trans(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     return AxisInfo(contiguity, divisibility, constancy, a.value, a.low)
 
 
-@rule(
+@_rule(
     "arith.extsi",
     "arith.extui",
     "arith.index_cast",
@@ -143,7 +160,7 @@ def _same(_: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     return operands[0]
 
 
-@rule("arith.trunci")
+@_rule("arith.trunci")
 def _trunci(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     (a,) = operands
     # the value may wrap, which keeps runs (of addresses modulo 2**n) and powers of two
@@ -170,17 +187,17 @@ def _added(a: AxisInfo, b: AxisInfo, op: ir.Operation, scale: int, sign: int) ->
     return AxisInfo(tuple(contiguity), tuple(min(d, BIG) for d in divisibility), constancy, low=low)
 
 
-@rule("arith.addi")
+@_rule("arith.addi")
 def _addi(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     return _added(operands[0], operands[1], op, 1, 1)
 
 
-@rule("arith.subi")
+@_rule("arith.subi")
 def _subi(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     return _added(operands[0], operands[1], op, 1, -1)
 
 
-@rule("tt.addptr")
+@_rule("tt.addptr")
 def _addptr(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     pointer, offset = operands
     size = pointee_bytes(op.results[0].type)
@@ -207,12 +224,12 @@ def _scaled(a: AxisInfo, b: AxisInfo, op: ir.Operation) -> AxisInfo:
     return AxisInfo(ones, divisibility, tuple(map(gcd, a.constancy, b.constancy)), low=low)
 
 
-@rule("arith.muli")
+@_rule("arith.muli")
 def _muli(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     return _scaled(operands[0], operands[1], op)
 
 
-@rule("arith.shli")
+@_rule("arith.shli")
 def _shli(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     a, b = operands
     if b.value is None or not 0 <= b.value < 62:
@@ -242,7 +259,7 @@ def _may_run(a: AxisInfo, b: AxisInfo, dim: int) -> bool:
     return not below and b.constancy[dim] >= a.contiguity[dim] > 1
 
 
-@rule("arith.divsi", "arith.divui", "arith.floordivsi")
+@_rule("arith.divsi", "arith.divui", "arith.floordivsi")
 def _div(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     a, b = operands
     if a.value is not None and b.value and a.value >= 0 and b.value > 0:
@@ -253,7 +270,7 @@ def _div(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     return made
 
 
-@rule("arith.shrsi", "arith.shrui")
+@_rule("arith.shrsi", "arith.shrui")
 def _shr(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     a, b = operands
     if b.value is None or not 0 <= b.value < 62:
@@ -261,7 +278,7 @@ def _shr(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     return _div(op, (a, AxisInfo.constant(1 << b.value, b.constancy)))
 
 
-@rule("arith.remsi", "arith.remui")
+@_rule("arith.remsi", "arith.remui")
 def _rem(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     a, b = operands
     if a.value is not None and b.value and a.value >= 0 and b.value > 0:
@@ -280,7 +297,7 @@ def _rem(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
 # --- bits, choices, comparisons -------------------------------------------------------------------------
 
 
-@rule("arith.andi")
+@_rule("arith.andi")
 def _andi(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     a, b = operands
     if a.value is not None and b.value is not None:
@@ -295,14 +312,14 @@ def _andi(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     return AxisInfo((1,) * a.rank, divisibility, tuple(map(gcd, a.constancy, b.constancy)))
 
 
-@rule("arith.ori", "arith.xori")
+@_rule("arith.ori", "arith.xori")
 def _bits(_: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     a, b = operands
     divisibility = tuple(gcd(a.of_elements(d), b.of_elements(d)) for d in _dims(a))
     return AxisInfo((1,) * a.rank, divisibility, tuple(map(gcd, a.constancy, b.constancy)))
 
 
-@rule("arith.maxsi", "arith.maxui", "arith.minsi", "arith.minui")
+@_rule("arith.maxsi", "arith.maxui", "arith.minsi", "arith.minui")
 def _minmax(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     a, b = operands
     if a.value is not None and b.value is not None:
@@ -310,7 +327,7 @@ def _minmax(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     return _bits(op, operands)
 
 
-@rule("arith.select")
+@_rule("arith.select")
 def _select(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     condition, a, b = operands
     joined = a.join(b)
@@ -329,7 +346,7 @@ _RUN_LEFT = frozenset({2, 5, 6, 9})  # slt, sge, ult, uge
 _RUN_RIGHT = frozenset({3, 4, 7, 8})  # sle, sgt, ule, ugt
 
 
-@rule("arith.cmpi")
+@_rule("arith.cmpi")
 def _cmpi(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     a, b = operands
     predicate = ir.IntegerAttr(op.attributes["predicate"]).value
@@ -351,7 +368,7 @@ def _one_side(run: AxisInfo, bound: AxisInfo, dim: int) -> int:
     return gcd(length, gcd(run.divisibility[dim], bound.of_elements(dim)))
 
 
-@rule("tt.load")
+@_rule("tt.load")
 def _load(_: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     # equal pointers with equal masks read equal values
     constancy = operands[0].constancy
@@ -361,7 +378,7 @@ def _load(_: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     return AxisInfo(ones, ones, constancy)
 
 
-@rule(
+@_rule(
     "arith.cmpf", "arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.extf", "arith.truncf",
     "arith.sitofp", "arith.uitofp", "arith.fptosi", "arith.fptoui",
 )  # fmt: skip

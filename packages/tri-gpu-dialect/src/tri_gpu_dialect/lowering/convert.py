@@ -161,7 +161,7 @@ def _lower_kernel(
             table,
             target,
             options,
-            axis_info(kernel),
+            axis_info(kernel, table.axis_rules),
             shape.num_warps,
             shape.conversion_bytes,
         )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from tri_core.errors import PluginError
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.axis_rules import SHARED, AxisRules
 from tri_gpu_dialect.lowering.context import Lowered, Lowering
 
 __all__ = ["Condition", "LoweringTable", "Rule", "RuleEntry"]
@@ -42,9 +43,10 @@ class RuleEntry:
 
 @dataclass
 class LoweringTable:
-    """Rules by op name, best first."""
+    """Rules by op name, best first; ``axis_rules``: what is known of addresses, as the target's policy says."""
 
     rules: dict[str, list[RuleEntry]] = field(default_factory=dict)
+    axis_rules: AxisRules = SHARED
 
     def add(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tri_gpu_dialect.analysis.axis_rules import SHARED, AxisRules
 from tri_gpu_dialect.plans.conversion import PIECE_BYTES
 from tri_gpu_dialect.policies.async_units import AsyncPolicy, Specialization
 from tri_gpu_dialect.policies.loads import LoadStrategy
@@ -64,6 +65,8 @@ class DefaultPolicy(TypedFields):
     ``conversion_bytes``: of shared memory that a change of a layout takes at most; larger ones go in pieces, one after the other.
     ``conversion_cost``: what a change of a layout through shared memory costs, in instructions per element, waiting for others included:
     what costs less is computed again in the other layout.
+    ``axis_rules``: how ops change what is known of addresses, ``SHARED.with_rules({...})`` with rules of the backend's own; its
+    lowering table has the same.
     """
 
     max_vector_bits: int = 128
@@ -72,6 +75,8 @@ class DefaultPolicy(TypedFields):
     dots: DotPolicy = field(default_factory=DotPolicy)
     pipeline: PipelinePolicy = field(default_factory=PipelinePolicy)
     async_units: AsyncPolicy = field(default_factory=AsyncPolicy)
+    #: rules are code of the backend, which is in every key
+    axis_rules: AxisRules = field(default=SHARED, repr=False)
 
     def vector_bits(self, element_bits: int, space: str) -> int:
         """The widest access in bits, in any memory."""

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.api import Pass, Policy, StageContext
+from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DescriptorLoadOp, DescriptorReduceOp, DescriptorStoreOp, PointerType
 from tri_core.ir.access import access_of
 from tri_core.ir.effects import READ_GLOBAL, WRITE_GLOBAL, effects_of, may_have
@@ -34,7 +34,7 @@ from tri_gpu_dialect.edit import all_ops, convert, functions, module_int, retype
 from tri_gpu_dialect.encodings import Blocked, Encoding
 from tri_gpu_dialect.layouts.cluster import ClusterBases
 from tri_gpu_dialect.plans.cta_split import wanted_blocks
-from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import TensorInfo, pointee_bytes, tensor_info
 
 __all__ = ["Coalesce", "lay_out"]
@@ -53,7 +53,7 @@ class Coalesce(Pass):
 
     name: ClassVar[str] = "coalesce"
 
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Change the encodings of all accesses of ``module``."""
@@ -66,7 +66,11 @@ class Coalesce(Pass):
             ops = all_ops(function)
             accesses = [op for op in ops if effects_of(op) and may_have(op, READ_GLOBAL, WRITE_GLOBAL)]
             blocks = wanted_blocks(function, shape[-1])
-            groups = _groups(axis_info(function), accesses, blocks) if accesses else defaultdict(list)
+            groups = (
+                _groups(axis_info(function, self.policy.axis_rules), accesses, blocks)
+                if accesses
+                else defaultdict(list)
+            )
             for access in (_block(op, blocks.get(op)) for op in ops if isa(op, *_BLOCKS)):
                 groups[access.key].append(access)
             for group in groups.values():

@@ -72,7 +72,7 @@ class Pipeline(Pass):
             if not loops:
                 continue
             # all plans before any change: what is known of addresses is computed once
-            suits = functools.partial(strategy.suits, axes=axis_info(function))
+            suits = functools.partial(strategy.suits, axes=axis_info(function, self.policy.axis_rules))
             plans = [pipelined_loads(loop, suits) for loop in loops]
             for loop, plan in zip(loops, plans, strict=True):
                 if plan is None and self.stages_of(loop) > 1 and (why := obstacle(loop, suits)) is not None:
