@@ -8,7 +8,20 @@ from integration.bench_amd_static.goals import CAUSES, GOALS
 
 __all__ = ["COLUMNS", "page", "table"]
 
-COLUMNS = ("loop", "total", "matrix", "vgprs", "agprs", "lds", "conflicts", "wide", "waits", "spills")
+COLUMNS = (
+    "loop",
+    "total",
+    "matrix",
+    "vgprs",
+    "agprs",
+    "lds",
+    "conflicts",
+    "wide",
+    "waits",
+    "spills",
+    "cycles",
+    "busy",
+)
 Table = Mapping[str, Mapping[str, int]]
 
 _HEAD = """# AMD's GPUs without one
@@ -19,7 +32,10 @@ the most matrix instructions) and of the kernel (*total*); of the loop the *matr
 percentage of memory accesses that have 128 bits (*wide*; of the kernel where no loop is), and the waits for
 all loads (*waits*: `s_waitcnt vmcnt(0)`); registers (*vgprs*, with *agprs* among them), *lds* bytes, and
 registers spilt. *conflicts* are cycles beyond the first that a phase of the worst access of a buffer in LDS
-takes; `-` where its rows are padded. *ms* is the time of compiling, which no test holds.
+takes; `-` where its rows are padded. *cycles* are an estimate of a K step by one work group on a compute
+unit, and *busy* the percentage of them in which the matrix unit works
+([how](../design/amd.md#cycle-estimate)); they tell schedules apart, not what a GPU would measure: other work
+groups on the compute unit hide waits. *ms* is the time of compiling, which no test holds.
 """
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import tri
 from integration.bench_amd_static.cases import CASES, Case, kernel_of, source_of
 from integration.bench_amd_static.conflicts import worst_conflict
-from integration.bench_amd_static.machine import counted
+from integration.bench_amd_static.machine import counted, instructions, steady_loop
 from integration.bench_amd_static.page import page
+from tri_backend_amd.cycles import CHIPS, estimate, steps_of
 from tri_core.target_selection import resolve
 
 __all__ = ["PAGE", "RECORD", "measured", "read", "theirs", "write"]
@@ -39,7 +40,18 @@ def measured(case: Case) -> dict[str, int]:
 def _figures(case: Case, assembly: str, ttgir: str) -> dict[str, int]:
     """Counts by column; those that cannot be told are left out."""
     worst = worst_conflict(ttgir, resolve(f"amd:{case.chip}"))
-    return counted(assembly).as_dict() | ({} if worst is None else {"conflicts": worst})
+    found = counted(assembly).as_dict() | ({} if worst is None else {"conflicts": worst})
+    return found | _cycles(case, assembly, 1 + (worst or 0))
+
+
+def _cycles(case: Case, assembly: str, ways: int) -> dict[str, int]:
+    """The estimate of a K step of one work group on a compute unit, and the part of it in which the matrix unit works, in percent."""
+    loop = steady_loop(instructions(assembly))
+    if case.chip not in CHIPS or not loop:
+        return {}
+    chip = CHIPS[case.chip]
+    made = estimate(steps_of(loop, case.chip, ways), chip, max(case.warps // chip.simds, 1))
+    return {"cycles": round(made.cycles), "busy": round(100 * made.efficiency)}
 
 
 def theirs(python: str) -> Table:

@@ -1,0 +1,10 @@
+"""How many cycles a pass of a steady loop takes: published rates put together, without a GPU."""
+
+from __future__ import annotations
+
+from tri_backend_amd.cycles.assembly import steps_of
+from tri_backend_amd.cycles.chips import CHIPS, Chip
+from tri_backend_amd.cycles.model import Estimate, estimate
+from tri_backend_amd.cycles.steps import Kind, Step
+
+__all__ = ["CHIPS", "Chip", "Estimate", "Kind", "Step", "estimate", "steps_of"]

@@ -1,0 +1,85 @@
+"""Steps of a loop from its assembly, as LLVM writes it for CDNA."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from tri_backend_amd.cycles.steps import Kind, Step
+from tri_backend_amd.mfma.forms import LANES, VERSIONS, forms
+
+__all__ = ["steps_of"]
+
+_BITS = re.compile(r"(2(?:st64)?)?_?(?:b|u|i|dword)(?:x)?(\d+)")
+_SLOW = ("v_exp", "v_log", "v_rcp", "v_rsq", "v_sqrt", "v_sin", "v_cos")
+_SHAPE = re.compile(r"v_mfma_(?:scale_)?[a-z]+\d+_(\d+)x(\d+)x(\d+)_?(\w*)")
+#: bytes a lane of the operands of ``f8f6f4``, eight registers whatever the format
+_WHOLE = 32
+
+
+def steps_of(instructions: Iterable[str], processor: str, ways: float = 1.0) -> Sequence[Step]:
+    """The steps of ``instructions``, one a line without labels; ``ways``: conflicts of its accesses of LDS."""
+    return [_step(line.strip(), processor, ways) for line in instructions]
+
+
+def _step(line: str, processor: str, ways: float) -> Step:
+    name = line.split()[0]
+    if name.startswith("v_mfma"):
+        return _matrix(name, processor)
+    if name.startswith(("ds_read", "ds_load", "ds_bpermute", "ds_swizzle")):
+        return Step(Kind.READ, bits=_bits(name), ways=ways)
+    if name.startswith(("ds_write", "ds_store")):
+        return Step(Kind.WRITE, bits=_bits(name), ways=ways)
+    if re.match(r"(buffer|global|flat)_(load|store|atomic)", name):
+        return Step(Kind.LOAD, bits=_bits(name))
+    if name == "s_waitcnt":
+        return Step(Kind.WAIT, loads=_count(line, "vmcnt"), accesses=_count(line, "lgkmcnt"))
+    if name == "s_barrier":
+        return Step(Kind.BARRIER)
+    if name == "s_nop":
+        return Step(Kind.SCALAR, times=int(line.split()[1], 0) + 1)
+    if name.startswith(_SLOW):
+        return Step(Kind.TRANSCENDENTAL)
+    return Step(Kind.SCALAR if name.startswith("s_") else Kind.VECTOR)
+
+
+def _matrix(name: str, processor: str) -> Step:
+    """Passes by the table of forms; 4 x 4 x k: two of each instruction."""
+    found = _SHAPE.match(name)
+    if found is None:
+        return Step(Kind.MATRIX, passes=8, source=8)
+    m, n, k = (int(found[i]) for i in (1, 2, 3))
+    alike = [
+        form
+        for form in forms(processor)
+        if (form.m, form.n, form.k) == (m, n, k) and _is_of(found[4], form.a)
+    ]
+    if processor not in VERSIONS or not alike:
+        return Step(Kind.MATRIX, passes=2 if m == 4 else 8, source=8)
+    form = alike[0]
+    width = _WHOLE if form.formats is not None else k * m // LANES * form.bits // 8
+    return Step(Kind.MATRIX, passes=form.passes, source=width)
+
+
+def _is_of(suffix: str, element: str) -> bool:
+    """Whether an instruction whose name ends so multiplies ``element``."""
+    if suffix.startswith(("f8f6f4", "fp8", "bf8")):
+        return element.startswith("f8")
+    kind = re.match(r"bf16|f16|f32|f64|i8|xf32", suffix)
+    return kind is not None and element == kind[0].removeprefix("x")
+
+
+def _bits(name: str) -> int:
+    """Bits a lane that an access moves, both of a pair together."""
+    found = _BITS.search(name.split("_", 1)[1])
+    if found is None:
+        return 32
+    number = int(found[2])
+    each = 32 * number if "dword" in found[0] else number
+    return each * (2 if found[1] else 1)
+
+
+def _count(line: str, counter: str) -> int:
+    """What may be under way of ``counter``; -1 where the wait does not name it."""
+    found = re.search(counter + r"\((\d+)\)", line)
+    return int(found[1]) if found else -1
