@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
 from integration.published.cases import Check
-from integration.published.operators.operator import NoArguments, checks_of
+from integration.published.operators.operator import NoArguments, checks_of, declines
 
 __all__ = ["Call", "Recorder", "against_pytorch", "calls", "overload", "record", "relatives"]
 
@@ -33,7 +33,15 @@ def overload(name: str) -> Any:
     """PyTorch's operator of the name ``base.overload``; None where it has none."""
     base, _, which = name.partition(".")
     packet = getattr(torch.ops.aten, base, None)
-    return None if packet is None else getattr(packet, which or "default", None)
+    found = None if packet is None else getattr(packet, which or "default", None)
+    if found is not None and not which and not _has_tensors(found):
+        return getattr(packet, "Tensor", found)  # PyTorch's name of a function of numbers, too
+    return found
+
+
+def _has_tensors(operator: Any) -> bool:
+    schema = operator._schema
+    return any("Tensor" in str(a.type) for a in (*schema.arguments, *schema.returns))
 
 
 class Recorder(TorchDispatchMode):
@@ -48,10 +56,20 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         name = f"{func._schema.name.partition('::')[2]}.{func._schema.overload_name}".rstrip(".")
         if name in self.wanted:
-            kept = self.calls.setdefault(name, [])
+            kept = self.calls.get(name, [])
             if len(kept) < _CALLS and _worth_keeping(kept, args, kwargs):
-                kept.append(_copied((args, kwargs)))
+                call = _copied((args, kwargs))
+                made = func(*args, **kwargs)
+                if _something(made):
+                    self.calls.setdefault(name, []).append(call)
+                return made
         return func(*args, **kwargs)
+
+
+def _something(made: Any) -> bool:
+    """Whether results have elements."""
+    tensors = [t for t in tree_flatten(made)[0] if isinstance(t, torch.Tensor)]
+    return not tensors or any(t.numel() for t in tensors)
 
 
 def _copied(value: Any) -> Any:
@@ -125,8 +143,13 @@ def _backward(made: Any) -> None:
 # --- arguments of relatives ------------------------------------------------------------------------------
 
 
-def calls(name: str, recorded: Mapping[str, list[Call]]) -> list[Call]:
-    """The recorded calls of ``name``; else those of its relative that is not in place, without ``out``, or not an alias."""
+def calls(
+    name: str, recorded: Mapping[str, list[Call]], required: Collection[str] = frozenset()
+) -> list[Call]:
+    """The recorded calls of ``name``; else those of its relative that is not in place, without ``out``, or not an alias.
+
+    ``required``: parameters that have to be given though PyTorch has defaults for them.
+    """
     found = recorded.get(name)
     if found:
         return found
@@ -141,7 +164,7 @@ def calls(name: str, recorded: Mapping[str, list[Call]]) -> list[Call]:
         if found:
             return found
     for whole in (False, True):
-        made = _by_schema(operator._schema, whole)
+        made = _by_schema(operator._schema, whole, required)
         if made is not None and _accepted(operator, made):
             return [made]
     raise NoArguments(f"no sample of PyTorch's leads to {name}")
@@ -189,8 +212,11 @@ def _fitted(schema: Any, call: Call) -> Call | None:
     return args, {n: v for n, v in kwargs.items() if n in names} | outputs
 
 
-def _by_schema(schema: Any, whole: bool) -> Call | None:
-    """Arguments by their types, where each has a usual one: matrices and small numbers, ``whole`` ones or not."""
+def _by_schema(schema: Any, whole: bool, required: Collection[str]) -> Call | None:
+    """Arguments by their types, where each has a usual one: matrices and small numbers, ``whole`` ones or not.
+
+    Those with defaults only where they are ``required``.
+    """
     generator = torch.Generator().manual_seed(0)
     makers: dict[str, Callable[[], Any]] = {
         "Tensor": lambda: (
@@ -206,9 +232,9 @@ def _by_schema(schema: Any, whole: bool) -> Call | None:
     }
     args: list[Any] = []
     for argument in schema.arguments:
-        if argument.has_default_value() or argument.is_out:
+        if argument.is_out or (argument.has_default_value() and argument.name not in required):
             continue
-        maker = makers.get(str(argument.type))
+        maker = makers.get(re.sub(r"^Optional\[(.*)\]$", r"\1", str(argument.type)))
         if maker is None:
             return None
         args.append(maker())
@@ -219,8 +245,13 @@ def _by_schema(schema: Any, whole: bool) -> Call | None:
 
 
 def against_pytorch(name: str, function: Callable[..., Any], found: Iterable[Call]) -> Iterator[Check]:
-    """``function`` beside PyTorch's operator ``name`` in float64: results, and arguments that it writes."""
+    """``function`` beside PyTorch's operator ``name`` in float64: results, and arguments that it writes.
+
+    Calls that the package declines in words are left out where it takes others.
+    """
     operator = overload(name)
+    declined = None
+    count = 0
     random = torch.Tag.nondeterministic_seeded in operator.tags
     for args, kwargs in found:
         mine, theirs = _copied((args, kwargs)), _exact(operator, _copied((args, kwargs)))
@@ -230,7 +261,14 @@ def against_pytorch(name: str, function: Callable[..., Any], found: Iterable[Cal
                 exact = theirs[1][argument.name]
                 dtype = exact.dtype if exact.dtype != torch.float64 else torch.float32
                 mine[1][argument.name] = torch.empty(exact.shape, dtype=dtype)
-        got = function(*mine[0], **mine[1])
+        try:
+            got = function(*mine[0], **mine[1])
+        except Exception as error:
+            if not declines(error):
+                raise
+            declined = error
+            continue
+        count += 1
         if random:
             yield from _same_kind(got, operator(*args, **kwargs))
             continue
@@ -239,6 +277,8 @@ def against_pytorch(name: str, function: Callable[..., Any], found: Iterable[Cal
             writes = argument.alias_info is not None and argument.alias_info.is_write
             if writes and not argument.is_out and place < len(args):
                 yield Check(argument.name, mine[0][place], theirs[0][place], _tolerance(args))
+    if declined is not None and not count:
+        raise declined
 
 
 def _asked(operator: Any, call: Call) -> Any:
@@ -267,6 +307,8 @@ def _exact(operator: Any, call: Call) -> Call:
         n: torch.empty(0, dtype=torch.float64) if n in outputs and v.is_floating_point() else wide(v)
         for n, v in kwargs.items()
     }
+    if outputs and wider.get("dtype") in (torch.float16, torch.bfloat16, torch.float32):
+        wider["dtype"] = torch.float64
     return tree_map(wide, args), wider
 
 

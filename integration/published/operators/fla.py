@@ -28,8 +28,12 @@ _FEATURES = ("gla", "gsa", "kda", "rwkv6", "hgrn", "precond_kda", "wall_attn")
 _OTHER_NAMES = {"g": "gk", "gk": "g", "r": "q", "w": "gk", "a": "alpha", "b": "beta"}
 #: operators whose options say what their reference does always
 _OPTIONS: Mapping[str, Mapping[str, Any]] = {"linear_attn": {"normalize": False}}
+#: plain versions that do what the kernels do, where others of the family do not: those decay the state before they read it
+_PLAIN = {"comba": "naive_chunk_comba"}
 #: families whose plain versions take (batch, heads, time, features)
-_HEADS_FIRST = frozenset({"delta_rule", "dplr_delta_rule", "iplr_delta_rule", "retention", "rwkv6"})
+_HEADS_FIRST = frozenset(
+    {"abc", "based", "delta_rule", "dplr_delta_rule", "iplr_delta_rule", "retention", "rwkv6"}
+)
 #: operators that refuse float32
 _HALF = frozenset({"chunk_delta_rule", "parallel_parallax"})
 
@@ -62,7 +66,11 @@ def reference_of(name: str) -> Callable[..., Any]:
         for key, value in vars(module).items():
             if inspect.isfunction(value) and value.__module__ == module.__name__:
                 candidates.append((key, value, info.name.split(".")))
-    exact = [f"naive_{way}{family}" for way in ("recurrent_", "parallel_", "", "chunk_")]
+    exact = (
+        [_PLAIN[family]]
+        if family in _PLAIN
+        else [f"naive_{way}{family}" for way in ("recurrent_", "parallel_", "", "chunk_")]
+    )
     for wanted in exact:
         for key, value, _ in candidates:
             if key == wanted:
@@ -78,7 +86,8 @@ def reference_of(name: str) -> Callable[..., Any]:
     raise NoArguments("the package has no plain version of it")
 
 
-def _known(family: str) -> dict[str, Callable[[], Any]]:
+def _known(name: str) -> dict[str, Callable[[], Any]]:
+    family = _family(name)
     features = family in _FEATURES
     known = dict(recipes.attention)
     gate = recipes.normal
@@ -92,6 +101,12 @@ def _known(family: str) -> dict[str, Callable[[], Any]]:
         known["g"] = lambda: F.logsigmoid(gate(*heads, 16)) / 4
     if family == "hgrn":
         known["g"] = lambda: F.logsigmoid(gate(recipes.BATCH, recipes.TIME, recipes.FEATURES)) / 4
+    if name == "fused_chunk_based":
+        known["q"] = known["k"] = lambda: recipes.unit(features=16)
+    if family == "nsa":
+        # groups of 16 queries for a key; every block of keys is chosen
+        known["q"] = lambda: recipes.unit(heads=16 * recipes.HEADS)
+        known["block_indices"] = lambda: torch.zeros(*heads, 1, dtype=torch.int64)
     if family == "path_attn":
         known["w"] = lambda: F.normalize(gate(*heads, recipes.FEATURES), dim=-1)
     return known
@@ -101,8 +116,8 @@ def _checks(name: str, function: Callable[..., Any]) -> Iterator[Check]:
     family = _family(name)
     reference = reference_of(name)
     taken = set(inspect.signature(reference).parameters)
-    optional = tuple(n for n in ("g", "gk", "beta", "p", "eta") if n in taken)
-    given = recipes.arguments(function, _known(family), optional=optional)
+    optional = tuple(n for n in ("g", "gk", "beta", "p", "eta", "block_indices") if n in taken)
+    given = recipes.arguments(function, _known(name), optional=optional)
     options = dict(_OPTIONS.get(family, {}))
     own = set(inspect.signature(function).parameters)
     scale = {"scale": recipes.FEATURES**-0.5} if "scale" in own and "scale" in taken else {}

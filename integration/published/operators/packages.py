@@ -15,5 +15,10 @@ DEFECTS: Mapping[str, str] = {
     "flag-gems/avg_pool2d_backward": "as avg_pool2d",
     "flag-gems/native_group_norm": "its mask keeps channels of the next group where a group's size is no power of two",
     "flag-gems/native_group_norm_backward": "as native_group_norm",
-    "flag-gems/_weight_norm_interface": "it leaves its results as they were unless dim is the first or the last",
+    "flag-gems/_upsample_nearest_exact1d": "in a host's memory it calls PyTorch's operator with a size and a scale, which takes one of them",
+    "flag-gems/count_nonzero": "it does not count a negative dim from the end",
+    "flag-gems/native_batch_norm": "without training it gives back a mean and a deviation that it never wrote, PyTorch none",
+    "flag-gems/polar": "its result has the shape of the absolute values, also where the angles have more",
+    "flag-gems/scatter_add_": "along another dimension than the last it adds to a copy, and its argument stays as it was",
+    "flag-gems/unfold_backward": "it reads a gradient by the strides of a contiguous one, and divides by the number of dimensions of a scalar",
 }

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from integration.published.operators.operator import NoArguments
 
-__all__ = ["BATCH", "FEATURES", "HEADS", "TIME", "arguments", "attention", "normal"]
+__all__ = ["BATCH", "FEATURES", "HEADS", "TIME", "arguments", "attention", "normal", "unit"]
 
 BATCH, TIME, HEADS, FEATURES = 1, 64, 2, 32
 _SLOTS = 16
@@ -28,8 +28,9 @@ def _heads(features: int = FEATURES) -> torch.Tensor:
     return normal(BATCH, TIME, HEADS, features)
 
 
-def _unit(features: int = FEATURES) -> torch.Tensor:
-    return F.normalize(_heads(features), dim=-1)
+def unit(*, heads: int = HEADS, features: int = FEATURES) -> torch.Tensor:
+    """Vectors of length 1: (batch, time, heads, features)."""
+    return F.normalize(normal(BATCH, TIME, heads, features), dim=-1)
 
 
 def _rate() -> torch.Tensor:
@@ -46,11 +47,11 @@ def _decays(features: int = FEATURES) -> torch.Tensor:
 
 #: by the name of a parameter, for sequences of (batch, time, heads, features)
 attention: Mapping[str, Callable[[], Any]] = {
-    "q": lambda: _unit(),
-    "k": lambda: _unit(),
-    "r": lambda: _unit(),
+    "q": unit,
+    "k": unit,
+    "r": unit,
     "v": lambda: _heads(),
-    "p": lambda: _unit(),
+    "p": unit,
     "beta": _rate,
     "eta": _rate,
     "lamb": lambda: normal(HEADS, FEATURES).sigmoid() + 0.5,
@@ -59,7 +60,7 @@ attention: Mapping[str, Callable[[], Any]] = {
     "x": lambda: normal(BATCH, TIME, FEATURES),
     "log_alpha": _decay,
     "log_mu": _decay,
-    "alpha": lambda: _unit() / 4,
+    "alpha": lambda: unit() / 4,
     "scale": lambda: FEATURES**-0.5,
 }
 

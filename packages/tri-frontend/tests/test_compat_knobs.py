@@ -259,6 +259,36 @@ def test_settings_without_a_meaning_are_named_once(
         theirs.compilation.instrumentation_mode = "fpsan"
 
 
+@pytest.mark.usefixtures("cpu")
+@pytest.mark.parametrize("variable", ["TRITON_CACHE_DIR", "TRITON_HOME"])
+def test_kernels_are_kept_where_the_environment_says(
+    theirs: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
+) -> None:
+    monkeypatch.delenv("TRI_CACHE_DIR", raising=False)
+    monkeypatch.setenv(variable, str(tmp_path / "theirs"))
+    token = knobs.overrides.set(None)
+    with knobs.scope(TARGET="cpu"):
+        launch(scale_kernel())
+    knobs.overrides.reset(token)
+    kept = (
+        tmp_path / "theirs" if variable == "TRITON_CACHE_DIR" else tmp_path / "theirs" / ".triton" / "cache"
+    )
+    assert any(p.is_file() for p in kept.rglob("*"))
+
+
+def test_debugging_is_what_the_environment_says_now(theirs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs.runtime.debug = True
+    theirs.language.default_fp_fusion = False
+    monkeypatch.setenv("TRITON_DEBUG", "0")
+    assert theirs.runtime.debug is True
+    theirs.refresh_knobs()
+    assert theirs.runtime.debug is False
+    assert theirs.language.default_fp_fusion is False, "others keep what was assigned"
+    monkeypatch.setenv("TRITON_DEBUG", "1")
+    theirs.refresh_knobs()
+    assert theirs.runtime.debug is True
+
+
 # --- hooks and listeners ------------------------------------------------------------------------------------
 
 

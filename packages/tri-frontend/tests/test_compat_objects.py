@@ -265,6 +265,23 @@ def test_reinterpret_takes_dtypes_of_frameworks() -> None:
     assert seen.data is out
 
 
+@pytest.mark.parametrize(("name", "meant"), [("bfloat16", tl.bfloat16), ("float8_e5m2", tl.float8e5)])
+def test_reinterpret_takes_dtypes_of_pytorch(name: str, meant: tl.dtype) -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.tensor([1.5, 2.0]).to(getattr(torch, name))
+    seen = tri.reinterpret(x.view(torch.int16 if x.itemsize == 2 else torch.int8), x.dtype)
+    assert seen.dtype is meant
+    out = torch.zeros(2)
+
+    @tri.jit
+    def widen(out_ptr, x_ptr):
+        i = tl.arange(0, 2)
+        tl.store(out_ptr + i, tl.load(x_ptr + i).to(tl.float32))
+
+    widen[(1,)](out, seen)
+    assert out.tolist() == [1.5, 2.0]
+
+
 @tri.jit
 def hinted(out_ptr, x_ptr, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)

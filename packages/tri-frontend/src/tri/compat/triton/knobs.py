@@ -249,7 +249,12 @@ in_force.update({name: globals()[name] for name in _GROUPS})
 
 
 def refresh_knobs() -> None:
-    """Read the environment again; every knob here does so whenever it is asked for."""
+    """Have ``debug`` and the mode of instrumentation as the environment says, whatever was assigned.
+
+    Other knobs keep what was assigned, and read the environment whenever they are asked for.
+    """
+    for name, knob in (("runtime", "debug"), ("compilation", "instrumentation_mode")):
+        delattr(group(name), knob)
     core_knobs.changed()
 
 
