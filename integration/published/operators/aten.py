@@ -253,7 +253,10 @@ def against_pytorch(name: str, function: Callable[..., Any], found: Iterable[Cal
     declined = None
     count = 0
     random = torch.Tag.nondeterministic_seeded in operator.tags
-    for args, kwargs in found:
+    places = any(a.name == "device" for a in operator._schema.arguments)
+    for args, given in found:
+        # a package makes tensors on its own device where it is told none
+        kwargs = given | {"device": given.get("device") or torch.device("cpu")} if places else given
         mine, theirs = _copied((args, kwargs)), _exact(operator, _copied((args, kwargs)))
         want = _asked(operator, theirs)
         for argument in operator._schema.arguments:
