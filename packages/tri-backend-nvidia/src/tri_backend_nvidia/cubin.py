@@ -7,7 +7,7 @@ import shlex
 from tri_backend_nvidia.disassembly import read_sass, sass
 from tri_backend_nvidia.options import nvidia_options
 from tri_backend_nvidia.ptx import entry_points
-from tri_backend_nvidia.ptxas import assemble, ptxas
+from tri_backend_nvidia.ptxas import Assembled, assemble, limited, pays, ptxas
 from tri_core import knobs
 from tri_core.api import CommonOptions, Stage, StageContext, StageResult
 
@@ -22,9 +22,9 @@ def _arguments(options: CommonOptions, lines: bool) -> tuple[str, ...]:
     return (*line_info, *fusion, *given)
 
 
-def _run(ptx: str, context: StageContext) -> StageResult:
+def _assembled(ptx: str, context: StageContext) -> Assembled:
     override = context.knobs.get("NVIDIA_PTXAS")
-    made = assemble(
+    return assemble(
         ptx,
         context.target.key.arch,
         program=ptxas(str(override) if override else None),
@@ -32,6 +32,25 @@ def _run(ptx: str, context: StageContext) -> StageResult:
         options=_arguments(context.options, bool(context.knobs.get("LINE_INFO"))),
         timeout=knobs.get("NVIDIA_PTXAS_TIMEOUT"),
     )
+
+
+def _with_more_ctas(ptx: str, made: Assembled, context: StageContext) -> Assembled:
+    """The same with fewer registers where more CTAs fit then, and hardly anything is spilled for it; else what ``made`` is.
+
+    Of a kernel whose shared memory is not known, and of one with options for ptxas, nothing is changed.
+    """
+    unit, shared = context.target.spec.unit, context.resources.get("shared")
+    if unit is None or shared is None or nvidia_options(context.options).ptx_options:
+        return made
+    text = limited(ptx, made.usage, unit, shared)
+    if text is None:
+        return made
+    denser = _assembled(text, context)
+    return denser if pays(denser.usage) else made
+
+
+def _run(ptx: str, context: StageContext) -> StageResult:
+    made = _with_more_ctas(ptx, _assembled(ptx, context), context)
     usage = made.usage
     return StageResult(
         artifact=made.cubin,

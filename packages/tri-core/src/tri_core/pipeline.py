@@ -94,6 +94,8 @@ class StageContext:
     on_pass: Callable[[str, str, ir.Module], None] | None = None
     #: asked with (stage, pass) before each pass, when somebody looks for the one that is wrong: whether it is left out
     leaves_out: Callable[[str, Pass], bool] | None = None
+    #: what earlier stages found that the kernel takes, as in :attr:`StageResult.resources`; empty where the compile began behind them
+    resources: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

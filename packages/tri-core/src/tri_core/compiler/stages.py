@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -264,7 +264,7 @@ def _run_stage(
     takes_module = isinstance(artifact, ir.Module)
     with span(stage.name):
         with _in_ir(takes_module or stage.kind == "module"):
-            result = _checked(stage, stage.run(artifact, context))
+            result = _checked(stage, stage.run(artifact, replace(context, resources=dict(outputs.resources))))
             content = _content(stage, result.artifact)
         _keep(outputs, stage, content)
         _note(job, stage, result, outputs)

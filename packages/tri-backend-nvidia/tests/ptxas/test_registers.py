@@ -1,0 +1,88 @@
+"""Registers for which one CTA more is resident: when a kernel is assembled again, and that it is."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from integration.kernels.layernorm import layernorm
+
+import tri
+from tri_backend_nvidia.architectures import target
+from tri_backend_nvidia.ptxas import Usage, limited, pays
+from tri_backend_nvidia.ptxas.registers import Demand
+from tri_core.api import TargetKey
+from tri_core.occupancy import occupancy
+from tri_core.resources import resources
+
+UNIT = target(TargetKey("nvidia", "sm_90a"), None).spec.unit
+PTX = ".visible .entry k()\n.reqntid 1024\n{\n\tret;\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("warps", "registers", "shared", "most"),
+    [
+        (32, 34, 0, 32),  # 1 CTA, then 2
+        (16, 44, 0, 40),  # 2 CTAs, then 3
+        (32, 32, 0, None),  # 2 CTAs already
+        (32, 48, 0, None),  # far from a step
+        (8, 36, 0, None),  # 6 CTAs: one more is little
+        (32, 34, 120 << 10, None),  # shared memory holds one CTA
+        (16, 44, 100 << 10, None),  # two
+    ],
+)
+def test_the_steps_of_hopper(warps, registers, shared, most):
+    assert Demand(warps, registers, shared).fewer(UNIT) == most
+
+
+@given(warps=st.integers(1, 32), registers=st.integers(16, 255), shared=st.integers(0, 227 << 10))
+def test_with_fewer_registers_more_ctas_are_resident(warps, registers, shared):
+    most = Demand(warps, registers, shared).fewer(UNIT)
+    if most is None:
+        return
+    blocks = [
+        occupancy(UNIT, warps=warps, registers=r, shared=shared).blocks for r in (registers, most, most + 1)
+    ]
+    assert 0.9 * registers <= most < registers
+    assert blocks[1] == blocks[0] + 1 >= 4 / 3 * blocks[0]
+    assert blocks[2] == blocks[0]  # as many registers as may be
+
+
+def test_what_is_decided_elsewhere_stays():
+    usage = Usage(registers=34)
+    assert ".reqntid 1024\n.maxnreg 32\n{" in limited(PTX, usage, UNIT, 0)
+    assert limited(PTX.replace("{", ".maxnreg 40\n{", 1), usage, UNIT, 0) is None
+    assert limited(PTX.replace("{", ".minnctapersm 1\n{", 1), usage, UNIT, 0) is None
+    assert limited(PTX.replace("ret", "setmaxnreg.inc.sync.aligned.u32 40;\n\tret"), usage, UNIT, 0) is None
+    assert limited(PTX, dataclasses.replace(usage, spill_stores=4, spill_loads=4), UNIT, 0) is None
+    assert limited(PTX + PTX, usage, UNIT, 0) is None
+
+
+def test_two_values_may_be_spilled_for_it():
+    assert pays(Usage(registers=40, spill_stores=8, spill_loads=12))
+    assert not pays(Usage(registers=32, spill_stores=100, spill_loads=104))
+
+
+def compiled(**options):
+    types = dict.fromkeys(layernorm.arg_names[:4], "*fp32") | {
+        "stride": "i32",
+        "n_cols": "i32",
+        "eps": "fp32",
+    }
+    attrs = {(i,): [["tt.divisibility", 16]] for i in range(6)}
+    source = tri.ASTSource(layernorm, types, {"BLOCK": 8192}, attrs)
+    return tri.compile(source, target="nvidia:sm_90a", options={"num_warps": 32, **options})
+
+
+def test_a_kernel_of_1024_threads_runs_twice_at_once():
+    made = compiled()
+    assert made.n_regs == 32
+    assert resources(made.metadata, target(TargetKey("nvidia", "sm_90a"), None).spec).occupancy.blocks == 2
+    assert "maxnreg" not in made.asm["ptx"]
+
+
+def test_who_says_how_many_registers_there_are_gets_them():
+    assert compiled(maxnreg=40).n_regs > 32
+    assert compiled(ptx_options="--warn-on-spills").n_regs > 32
