@@ -69,11 +69,21 @@ def test_other_chips_have_none(chip: str) -> None:
     assert not re.search(READS, machine_code(chip, "f16", (128, 128, 64)))
 
 
-def test_an_operand_is_transposed_in_registers_where_that_takes_fewer_instructions() -> None:
-    """Each of 8 wavefronts reads four times what it loads, and 128 bits at once along k."""
+def test_loads_stay_under_way_through_the_matrix_instructions() -> None:
+    """No move in registers that LLVM would do before these stands between a load and its write to LDS."""
     text = machine_code("gfx950", "f16", (256, 256, 64), num_warps=8)
-    assert not re.search(READS, text)
-    assert "v_perm_b32" in text
+    lines = [line.split(";")[0].strip() for line in text.splitlines()]
+    jumps = [
+        i
+        for i, line in enumerate(lines)
+        if line.startswith("s_cbranch") and f"{line.split()[-1]}:" in lines[:i]
+    ]
+    loops = [lines[lines.index(f"{lines[i].split()[-1]}:") : i] for i in jumps]
+    loop = min((body for body in loops if any("v_mfma" in line for line in body)), key=len)
+    waits = [i for i, line in enumerate(loop) if line.startswith("s_waitcnt") and "vmcnt" in line]
+    matrix = [i for i, line in enumerate(loop) if line.startswith("v_mfma")]
+    assert re.search(READS, "".join(loop))
+    assert min(waits) > matrix[len(matrix) * 3 // 4]
 
 
 # --- loads that are written by hand -----------------------------------------------------------------------

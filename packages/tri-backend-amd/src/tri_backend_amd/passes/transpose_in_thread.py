@@ -4,8 +4,8 @@ A lane of the matrix unit wants neighbours along k.  A thread that has a small b
 vectors of its loads and as deep as an instruction's neighbours, writes it to LDS in vectors along k: the transposition
 takes place among its registers.
 
-Where reads of LDS transpose (gfx950) they do it instead, if that takes fewer instructions: such a read gives 64 bits, a plain one along k up
-to 128, but bytes and halves of words need not change places in registers.
+Where reads of LDS transpose (gfx950) they do it instead, if threads load vectors as wide as these want: nothing stands between a load and
+its write to LDS then.
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["TransposeInThread"]
 
-_WORD, _WIDEST = 32, 128
-#: instructions that a read takes: two of three in the loops of ``integration/bench_amd_static`` are waited for by themselves
-_READ = 5 / 3
+_WORD = 32
 #: elements of a load that is narrow on account of the rows that a thread has
 _FEWEST = 4
 
@@ -69,7 +67,7 @@ def _transpose(conversion: ir.Operation) -> None:
         return
     info, along = tensor_info(load.results[0].type), own.order[0]
     assert info is not None
-    if _is_read_across(conversion.results[0], load, own.size_per_thread[along]):
+    if _is_read_across(conversion.results[0], own.size_per_thread[along]):
         return
     size, lanes = list(own.size_per_thread), list(own.threads_per_warp)
     registers = layouts.of(load.results[0].type).in_size(REGISTER)
@@ -90,22 +88,12 @@ def _transpose(conversion: ir.Operation) -> None:
         lay_out(load, replace(own, size_per_thread=tuple(size), threads_per_warp=tuple(lanes)))
 
 
-def _is_read_across(operand: ir.Value, load: ir.Operation, width: int) -> bool:
-    """Whether ``operand`` is to be read across its rows, which threads write ``width`` elements of at once.
-
-    A move for each word and level of a transposition (halves of words, and bytes of these) is compared with reads beyond plain ones.
-    """
-    info, wanted = tensor_info(operand.type), encoding_of(operand)
-    read, registers = transposing_read(wanted), layouts.of(operand.type)
-    if info is None or read is None or not isinstance(wanted, DotOperand):
+def _is_read_across(operand: ir.Value, width: int) -> bool:
+    """Whether ``operand`` can be read across its rows, which threads write ``width`` elements of at once."""
+    info, read = tensor_info(operand.type), transposing_read(encoding_of(operand))
+    if info is None or read is None or read.addressed(layouts.of(operand.type), info.bitwidth) is None:
         return False
-    bits, count = info.bitwidth, read.count(info.bitwidth)
-    if read.addressed(registers, bits) is None or width < count:
-        return False
-    own = registers.in_size(REGISTER)
-    more = own // count - own // min(max(wanted.k_width, count), _WIDEST // bits)
-    words = layouts.of(load.results[0].type).in_size(REGISTER) * bits // _WORD
-    return more * _READ < words * ((_WORD // bits).bit_length() - 1)
+    return width >= read.count(info.bitwidth)
 
 
 def _is_shallow(depth: int, width: int, bits: int, wanted: DotOperand) -> bool:
