@@ -1,170 +1,166 @@
-"""TTIR to XeGPU: a tensor becomes a vector that the sub-groups of a program own together.
+"""TTIR to XeGPU on the level of sub-groups: a tensor becomes vectors of one instruction's size.
 
-One rule for each op; the dots alone say who owns what.  What has no rule is refused, with its place.
+One rule for each op; :mod:`assignment` says who owns what.  What has no rule is refused, with its place.
 """
 
 from __future__ import annotations
 
-from tri_backend_intel.xegpu.conversion import DYNAMIC, HOLDS, Conversion, Rule, converted, is_pointers
-from tri_backend_intel.xegpu.layouts import LANES, DotLayouts, refusal
-from tri_backend_intel.xegpu.origins import dot_of_operand, dot_of_result
-from tri_backend_intel.xegpu.pointers import addptr, load_pointers, make_range, of_offsets, store_pointers
+from collections.abc import Sequence
+
+from tri_backend_intel.xegpu.assignment import assign
+from tri_backend_intel.xegpu.blocks import load_block, prefetch_block, store_block
+from tri_backend_intel.xegpu.control import control
+from tri_backend_intel.xegpu.conversion import (
+    HOLDS,
+    Conversion,
+    Known,
+    Pieces,
+    Rule,
+    isa_pointer,
+    plain,
+)
+from tri_backend_intel.xegpu.dots import dot
+from tri_backend_intel.xegpu.layouts import LANES, refusal
+from tri_backend_intel.xegpu.own_sources import with_own_sources
+from tri_backend_intel.xegpu.pointers import addptr, load, splat, store
+from tri_backend_intel.xegpu.reductions import reduce
 from tri_backend_intel.xegpu.surfaces import Asked
 from tri_core.mlir import ir
 
 __all__ = ["RULES", "convert"]
 
-#: of a prefetched block: bits of a row, rows
-_PREFETCH_BITS, _PREFETCH_ROWS = 512, 32
-
-_OFFSETS = [DYNAMIC] * 2
-
 
 # --- rules ------------------------------------------------------------------------------------------------
 
 
-def elementwise(ctx: Conversion, op: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
-    """An op of ``arith`` or ``math`` is itself, on vectors."""
+def elementwise(ctx: Conversion, op: ir.Operation) -> list[Known]:
+    """An op of ``arith`` or ``math`` is itself, on each piece; pieces that are alike are computed once."""
     attributes = {name: op.attributes[name] for name in op.attributes}
-    types = [ctx.type_of(r) for r in op.results]
-    if op.name == "arith.constant" and isinstance(types[0], ir.VectorType):
-        value = ir.DenseElementsAttr(op.attributes["value"])
-        if not value.is_splat:
-            raise refusal(op, "constants of different numbers have no lanes")
-        attributes["value"] = ir.DenseElementsAttr.get_splat(types[0], value.get_splat_value())
-    return ctx.make(op.name, operands, *types, **attributes)
+    tensors = [v for v in op.results if isinstance(v.type, ir.RankedTensorType)]
+    if not tensors:
+        operands = [ctx.number_of(v) for v in op.operands]
+        return list(ctx.make(op.name, operands, *(ctx.element(r) for r in op.results), **attributes))
+    share = ctx.share(tensors[0])
+    types = [ctx.type_of(share, ctx.element(r)) for r in op.results]
+    known = [ctx.known[v] for v in op.operands]
+    made: dict[tuple[ir.Value, ...], list[ir.Value]] = {}
+    found = []
+    for number in range(len(share)):
+        operands = tuple(k.values[number] if isinstance(k, Pieces) else k for k in known)
+        if operands not in made:
+            made[operands] = ctx.make(op.name, operands, *types, **attributes)
+        found.append(made[operands])
+    return [Pieces(share, tuple(values)) for values in zip(*found, strict=True)]
+
+
+def constant(ctx: Conversion, op: ir.Operation) -> list[Known]:
+    """One number, everywhere."""
+    (result,) = op.results
+    if not isinstance(result.type, ir.RankedTensorType):
+        return elementwise(ctx, op)
+    value = ir.DenseElementsAttr(op.attributes["value"])
+    if not value.is_splat:
+        raise refusal(op, "constants of different numbers have no lanes")
+    share, number = ctx.share(result), value.get_splat_value()
+    type_ = ctx.type_of(share, ctx.element(result))
+    if isinstance(type_, ir.VectorType):
+        number = ir.DenseElementsAttr.get_splat(type_, number)
+    return [Pieces(share, (ctx.one("arith.constant", (), type_, value=number),) * len(share))]
 
 
 def program(name: str) -> Rule:
     """A number of the grid."""
 
-    def rule(ctx: Conversion, op: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
+    def rule(ctx: Conversion, op: ir.Operation) -> list[Known]:
         axis = "xyz"[ir.IntegerAttr(op.attributes["axis"]).value]
-        made = ctx.one(name, operands, ctx.index, dimension=ir.Attribute.parse(f"#gpu<dim {axis}>"))
+        made = ctx.one(name, (), ctx.index, dimension=ir.Attribute.parse(f"#gpu<dim {axis}>"))
         return [ctx.cast(made, op.results[0].type)]
 
     return rule
 
 
-def spread(ctx: Conversion, op: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
-    """A number, a row or a column everywhere."""
-    return ctx.make("vector.broadcast", operands, ctx.type_of(op.results[0]))
+def make_range(ctx: Conversion, op: ir.Operation) -> list[Known]:
+    """Numbers one after another."""
+    (result,) = op.results
+    share, element = ctx.share(result), ctx.element(result)
+    type_, first = ctx.type_of(share, element), ir.IntegerAttr(op.attributes["start"]).value
+    found = []
+    for index in share.indices():
+        start = ctx.cast(ctx.start(share, 0, index), element)
+        if first:
+            start = ctx.one("arith.addi", [start, ctx.number(element, first)], element)
+        if isinstance(type_, ir.VectorType):
+            steps = ctx.one("vector.step", [], ir.VectorType.get(type_.shape, ctx.index))
+            start = ctx.one("arith.addi", [ctx.cast(steps, type_), ctx.everywhere(start, type_)], type_)
+        found.append(start)
+    return [Pieces(share, tuple(found))]
 
 
-def expand(ctx: Conversion, op: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
-    """An extent of 1 more.  What it is made of is made anew: as a row and as a column it has two layouts."""
-    if op.operands[0].type.rank == 1 and not is_pointers(op.operands[0].type):
-        operands = [ctx.again(op.operands[0])]
-    return reshape(ctx, op, operands)
+def broadcast(ctx: Conversion, op: ir.Operation) -> list[Known]:
+    """Rows, lanes or a number, repeated."""
+    source, target = ctx.pieces_of(op.operands[0]), ctx.share(op.results[0])
+    made: dict[ir.Value, ir.Value] = {}
+    found = []
+    for index in target.indices():
+        piece = source.at(index)
+        if piece not in made:
+            made[piece] = ctx.spread(piece, source.share, target)
+        found.append(made[piece])
+    return [Pieces(target, tuple(found), source.base)]
 
 
-def reshape(ctx: Conversion, op: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
-    """An extent of 1 more."""
-    return ctx.make("vector.shape_cast", operands, ctx.type_of(op.results[0]))
+def expand(ctx: Conversion, op: ir.Operation) -> list[Known]:
+    """An extent of 1 more: the same pieces."""
+    source = ctx.pieces_of(op.operands[0])
+    return [Pieces(ctx.share(op.results[0]), source.values, source.base)]
 
 
-def transpose(ctx: Conversion, op: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
-    """Dimensions in another order."""
-    order = ir.DenseI64ArrayAttr.get(list(ir.DenseI32ArrayAttr(op.attributes["order"])))
-    return ctx.make("vector.transpose", operands, ctx.type_of(op.results[0]), permutation=order)
+def transpose(ctx: Conversion, op: ir.Operation) -> list[Known]:
+    """Other names for dimensions: the same pieces, in another order."""
+    source, target = ctx.pieces_of(op.operands[0]), ctx.share(op.results[0])
+    order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
+    found = []
+    for index in target.indices():
+        lying = [0] * len(order)
+        for i, j in enumerate(order):
+            lying[j] = index[i]
+        found.append(source.at(lying))
+    return [Pieces(target, tuple(found), source.base)]
 
 
-def nothing(ctx: Conversion, op: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
+def nothing(ctx: Conversion, op: ir.Operation) -> list[Known]:
     """A descriptor: what it is becomes a surface before the first access."""
-    del ctx, operands
+    del ctx
     return list(op.results)
 
 
-def control(ctx: Conversion, op: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
-    """A loop or branch, region by region."""
-    if any(is_pointers(v.type) for v in (*op.operands, *op.results)):
-        raise refusal(op, "tensors of pointers go through it")
-    attributes = {name: op.attributes[name] for name in op.attributes if not name.startswith("tt.")}
-    made = ir.Operation.create(
-        op.name, results=[ctx.type_of(r) for r in op.results], operands=operands,
-        attributes=attributes, regions=len(op.regions),
-    )  # fmt: skip
-    for source, region in zip(op.regions, made.regions, strict=True):
-        for block in source.blocks:
-            into = region.blocks.append(*(ctx.type_of(a) for a in block.arguments))
-            ctx.known.update(zip(block.arguments, into.arguments, strict=True))
-            last = list(block.operations)[-1].operation
-            with ir.InsertionPoint(into):
-                handed = ctx.block(block)
-                ir.Operation.create(last.name, operands=handed)
-    return list(made.results)
-
-
-def without_tensors(ctx: Conversion, op: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
-    """Control flow whose results upstream does not deal to sub-groups: its passes end the process, or leave an invalid module."""
-    if any(isinstance(r.type, ir.RankedTensorType) for r in op.results):
-        raise refusal(op, "its results are tensors, which upstream's passes do not deal to sub-groups")
-    return control(ctx, op, operands)
-
-
-def load(ctx: Conversion, op: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
-    """A block, in the layout of the dot that it is an operand of."""
-    attributes: dict[str, ir.Attribute] = {"const_offsets": ir.DenseI64ArrayAttr.get(_OFFSETS)}
-    dot, operand, transposed = dot_of_operand(op)
-    if not transposed:
-        attributes["layout"] = DotLayouts.of(dot, ctx.warps).loaded(operand)
-    return ctx.make("xegpu.load_nd", ctx.tile(op, operands[1:]), ctx.type_of(op.results[0]), **attributes)
-
-
-def store(ctx: Conversion, op: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
-    """A block, in the layout of the dot's result: in one of its own it would go through local memory."""
-    attributes: dict[str, ir.Attribute] = {"const_offsets": ir.DenseI64ArrayAttr.get(_OFFSETS)}
-    attributes["layout"] = DotLayouts.of(dot_of_result(op), ctx.warps).computed(2)
-    return ctx.make("xegpu.store_nd", [operands[1], *ctx.tile(op, operands[2:])], **attributes)
-
-
-def prefetch(ctx: Conversion, op: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
-    """Rows of 64 bytes, shared by the sub-groups; fewer rows than sub-groups are not prefetched: a hint."""
-    block = op.operands[0].type.block_type
-    rows, columns = block.shape
-    wide = min(columns, _PREFETCH_BITS // block.element_type.width)
-    across = columns // wide
-    tall = min(rows * across // ctx.warps, _PREFETCH_ROWS) if across <= ctx.warps else 0
-    if not tall:
-        return []
-    split, piece = [ctx.warps // across, across], [tall, wide]
-    layout = f"#xegpu.layout<sg_layout = {split}, sg_data = {piece}, inst_data = {piece}>"
-    return ctx.make(
-        "xegpu.prefetch_nd", ctx.tile(op, operands[1:]),
-        const_offsets=ir.DenseI64ArrayAttr.get(_OFFSETS), layout=ir.Attribute.parse(layout),
-    )  # fmt: skip
-
-
-def dot(ctx: Conversion, op: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
-    """DPAS, which says who owns what."""
-    left, right, result = (str(v.type.element_type) for v in (*list(op.operands)[:2], op.results[0]))
-    if left != right or left not in ("f16", "bf16") or result != "f32":
-        raise refusal(op, f"{left} by {right} to {result} is none of XeGPU's")
-    layouts = DotLayouts.of(op, ctx.warps)
-    a, b, total = (layouts.computed(i) for i in range(3))
-    return ctx.make("xegpu.dpas", operands[:3], operands[2].type, layout_a=a, layout_b=b, layout_cd=total)
+def address(ctx: Conversion, op: ir.Operation) -> list[Known]:
+    """A pointer as a number."""
+    return [ctx.address(ctx.number_of(op.operands[0]))]
 
 
 RULES: dict[str, Rule] = {
+    "arith.constant": constant,
     "tt.get_program_id": program("gpu.block_id"),
     "tt.get_num_programs": program("gpu.grid_dim"),
-    "tt.splat": of_offsets(spread),
-    "tt.broadcast": of_offsets(spread),
-    "tt.expand_dims": of_offsets(expand),
+    "tt.splat": splat,
+    "tt.broadcast": broadcast,
+    "tt.expand_dims": expand,
     "tt.make_range": make_range,
     "tt.addptr": addptr,
-    "tt.load": load_pointers,
-    "tt.store": store_pointers,
+    "tt.load": load,
+    "tt.store": store,
     "tt.trans": transpose,
+    "tt.reduce": reduce,
     "tt.make_tensor_descriptor": nothing,
-    "tt.ptr_to_int": lambda ctx, op, operands: ctx.make("llvm.ptrtoint", operands, op.results[0].type),
+    "tt.ptr_to_int": address,
     "tt.dot": dot,
-    "ttig.tile_load": load,
-    "ttig.tile_store": store,
-    "ttig.tile_prefetch": prefetch,
+    "ttig.tile_load": load_block,
+    "ttig.tile_store": store_block,
+    "ttig.tile_prefetch": prefetch_block,
     "scf.for": control,
-    "scf.if": without_tensors,
-    "scf.while": without_tensors,
+    "scf.if": control,
+    "scf.while": control,
 }
 
 
@@ -172,10 +168,36 @@ def _rule_of(op: ir.Operation) -> Rule | None:
     return RULES.get(op.name, elementwise if op.name.startswith(("arith.", "math.")) else None)
 
 
+def _check(ops: Sequence[ir.Operation]) -> None:
+    """What has no rule or no vector is refused before anything else is."""
+    for op in ops:
+        if _rule_of(op) is None and not _ends(op):
+            raise refusal(op, "there is no rule for it")
+        for value in op.results:
+            if isinstance(value.type, ir.RankedTensorType) and not _is_carried(value.type.element_type):
+                raise refusal(op, f"vectors have no elements of {value.type.element_type}")
+
+
+def _ends(op: ir.Operation) -> bool:
+    return not len(op.results)
+
+
+def _is_carried(element: ir.Type) -> bool:
+    if isa_pointer(element):
+        return True
+    return str(plain(element)) in _CARRIED
+
+
+_CARRIED = frozenset(("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"))
+
+
+
 def convert(kernel: ir.Operation, name: str, chip: str, warps: int, asked: Asked | None) -> ir.Module:
     """``kernel`` as ``gpu.func`` on XeGPU; a new module.  Unsupported, located, for what has no rule."""
+    with_own_sources(kernel)
+    assignment = assign(kernel, warps)
     source = kernel.regions[0].blocks[0]
-    types = ", ".join(f"%arg{i}: {converted(a.type)}" for i, a in enumerate(source.arguments))
+    types = ", ".join(f"%arg{i}: {_parameter(a.type)}" for i, a in enumerate(source.arguments))
     made = ir.Module.parse(
         f'module {{ gpu.module @kernels [#xevm.target<chip = "{chip}">] {{ '
         f"llvm.func @{HOLDS}(i1) -> i1\n"
@@ -184,8 +206,12 @@ def convert(kernel: ir.Operation, name: str, chip: str, warps: int, asked: Asked
     )
     function = list(next(iter(made.body.operations)).regions[0].blocks[0].operations)[1].operation
     into = function.regions[0].blocks[0]
-    ctx = Conversion(_rule_of, warps, asked)
-    ctx.known.update(zip(source.arguments, into.arguments, strict=True))
     with ir.InsertionPoint(into.operations[0]):
+        ctx = Conversion(_rule_of, assignment, asked, into)
+        ctx.known.update(zip(source.arguments, into.arguments, strict=True))
         ctx.block(source)
     return made
+
+
+def _parameter(type_: ir.Type) -> ir.Type:
+    return ir.Type.parse("!llvm.ptr<1>") if isa_pointer(type_) else type_

@@ -52,41 +52,22 @@ def _larger_than(most: int) -> Callable[[ir.Operation], str | None]:
     return left
 
 
-def _with_layout(op: ir.Operation) -> str | None:
-    """Sub-groups' shares are made of everything that has a layout of the program."""
-    for name in op.attributes:
-        if "sg_layout" in str(op.attributes[name]):
-            return f"it is still shared by sub-groups ({name})"
-    return None
-
-
 def _not_lowered(op: ir.Operation) -> str | None:
-    if op.name.startswith(("xegpu.", "vector.", "gpu.")) and op.name not in ("gpu.module", "gpu.module_end"):
+    if op.name.startswith(("xegpu.", "vector.", "gpu.", "math.", "arith.", "scf.")) and op.name not in ("gpu.module", "gpu.module_end"):
         return f"no pass makes LLVM of {op.name}"
     return _larger_than(_LANE)(op)
 
 
 LEVELS = (
     Level(
-        "sub-groups",
-        (
-            "gpu.module(xegpu-propagate-layout{layout-kind=subgroup})",
-            # no cse here: numbers of rows and of columns may be equal, and have two layouts
-            "gpu.module(xegpu-wg-to-sg-distribute,lower-affine)",
-        ),
-        _with_layout,
-    ),
-    Level(
         "instructions",
-        ("gpu.module(xegpu-propagate-layout{layout-kind=inst},xegpu-blocking,canonicalize,cse)",),
+        # no canonicalize before lanes: it would take the layouts of reductions, which say nothing new to it
+        ("gpu.module(xegpu-optimize-peephole,cse)",),
         _larger_than(_PIECE),
     ),
     Level(
         "lanes",
-        (
-            "gpu.module(xegpu-propagate-layout{layout-kind=lane},xegpu-optimize-peephole,canonicalize,cse)",
-            "gpu.module(xegpu-propagate-layout{layout-kind=lane},xegpu-sg-to-lane-distribute)",
-        ),
+        ("gpu.module(xegpu-sg-to-lane-distribute)",),
         _larger_than(_PIECE // LANES),
     ),
     Level(
