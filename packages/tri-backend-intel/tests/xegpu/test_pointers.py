@@ -114,20 +114,45 @@ def ended(a_ptr, b_ptr, c_ptr, N):
     c.store([0, 0], total)
 
 
-@pytest.mark.parametrize(
-    ("kernel", "number", "said"),
-    [
-        (moving, "N", r"scf\.for: tensors of pointers go through it"),
-        (chosen, "flag", r"scf\.if: its results are tensors"),
-        (ended, "N", r"scf\.while: its results are tensors"),
-    ],
-    ids=["pointers", "if", "while"],
-)
-def test_control_flow_that_the_path_cannot_carry_is_refused_with_its_place(
-    kernel: Any, number: str, said: str
-) -> None:
-    types = {"a_ptr": "*fp16", "b_ptr": "*fp16", "c_ptr": "*fp32", number: "i32"}
-    with pytest.raises(Unsupported, match=f"SIMD path has no {said}") as caught:
-        tri.compile(tri.ASTSource(kernel, types, {}), target="intel:pvc", options={"path": "simd"})
+@pytest.mark.parametrize("flag", [2, 3])
+def test_tensors_out_of_branches(flag: int) -> None:
+    a, b, c = inputs(64, 64, 64)
+    depth = 64 if flag > 2 else 32
+    with tri.target("sim:intel:pvc"):
+        chosen[(1,)](a, b, c, flag, num_warps=4, path="simd")
+    np.testing.assert_array_equal(c, a[:, :depth].astype("f8") @ b[:depth].astype("f8"))
+
+
+@pytest.mark.parametrize("number", [0, 5])
+def test_tensors_out_of_while_loops(number: int) -> None:
+    a, b, c = inputs(64, 64, 64)
+    with tri.target("sim:intel:pvc"):
+        ended[(1,)](a, b, c, number, num_warps=4, path="simd")
+    np.testing.assert_array_equal(c, a[:, :32].astype("f8") @ b[:32].astype("f8") * number.bit_length())
+
+
+def test_pointers_go_through_loops() -> None:
+    a, b, _ = inputs(64, 64, 64)
+    c = np.zeros((3, 64, 64), "f4")
+    with tri.target("sim:intel:pvc"):
+        moving[(1,)](a, b, c, 2, num_warps=4, path="simd")
+    wanted = a[:, :32].astype("f8") @ b[:32].astype("f8")
+    np.testing.assert_array_equal(c, [wanted, wanted, np.zeros((64, 64))])
+
+
+@tri.jit
+def either(x_ptr, y_ptr, out_ptr, flag):
+    """Pointers from two addresses."""
+    places = tl.arange(0, 64)
+    here = x_ptr + places if flag > 2 else y_ptr + places * 2
+    tl.store(out_ptr + places, tl.load(here))
+
+
+def test_pointers_from_two_addresses_are_refused_with_their_place() -> None:
+    types = {"x_ptr": "*fp32", "y_ptr": "*fp32", "out_ptr": "*fp32", "flag": "i32"}
+    with pytest.raises(
+        Unsupported, match=r"SIMD path has no scf\.if: pointers from different addresses"
+    ) as caught:
+        tri.compile(tri.ASTSource(either, types, {}), target="intel:pvc", options={"path": "simd"})
     assert caught.value.location is not None
     assert caught.value.location.file == __file__

@@ -71,6 +71,20 @@ def test_every_thread_of_every_program_runs() -> None:
     np.testing.assert_array_equal(x, np.arange(THREADS) + 0 + 1 + 2 + 3)
 
 
+@pytest.mark.parametrize(("kind", "wanted"), [("f16", 1.5), ("i16", 7), ("bf16", 1.5)])
+def test_constant_vectors_of_16_bits(kind: str, wanted: float) -> None:
+    number = wanted if kind != "i16" else int(wanted)
+    bits = {"f16": np.float16(wanted).view(np.uint16), "i16": 7, "bf16": 0x3FC0}[kind]
+    body = f"""%v = llvm.mlir.constant(dense<{number}> : vector<4x{kind}>) : vector<4x{kind}>
+      %z = llvm.mlir.constant(3 : i32) : i32
+      %e = llvm.extractelement %v[%z : i32] : vector<4x{kind}>
+      llvm.store %e, %p : {kind}, !llvm.ptr<1>
+      llvm.return"""
+    x = np.zeros(1, np.uint16)
+    run(body, x, num_threads=32)
+    assert x[0] == bits
+
+
 def test_threads_part_and_meet_again() -> None:
     body = f"""{OWN}
       %limit = llvm.mlir.constant(20 : i32) : i32

@@ -24,7 +24,7 @@ from tri_gpu_dialect.policies.matrix import split_warps
 __all__ = ["Assignment", "assign"]
 
 #: bits of k that an instruction takes
-DEPTH_BITS = 256
+_DEPTH_BITS = 256
 _ROWS = 8
 
 #: one dimension of one value
@@ -163,6 +163,14 @@ class _Ties:
         for i in range(source.type.rank):
             self.tie(source, i, result, i + (i >= axis))
 
+    def reshape(self, op: ir.Operation) -> None:
+        """Extents of 1 come and go; what else reshapes is refused where it is converted."""
+        (source,), (result,) = op.operands, op.results
+        kept = [[i for i, n in enumerate(v.type.shape) if n > 1] for v in (source, result)]
+        for i, j in zip(*kept, strict=False):
+            if source.type.shape[i] == result.type.shape[j]:
+                self.tie(source, i, result, j)
+
     def transpose(self, op: ir.Operation) -> None:
         """Dimensions in another order."""
         for i, j in enumerate(ir.DenseI32ArrayAttr(op.attributes["order"])):
@@ -182,13 +190,19 @@ class _Ties:
     def dot(self, op: ir.Operation) -> None:
         """As the instruction takes its operands."""
         (a, b, total), result = list(op.operands)[:3], op.results[0]
+        left, right, out = (str(v.type.element_type) for v in (a, b, result))
+        if left != right or left not in ("f16", "bf16") or out != "f32":
+            raise refusal(op, f"{left} by {right} to {out} is none of XeGPU's")
         self.same([total, result])
         self.tie(a, 0, result, 0)
         self.tie(b, 1, result, 1)
         self.pin(result, 0, op, axis=ROWS, lanes=False)
         self.pin(result, 1, op, axis=COLUMNS, lanes=True)
         self.pin(a, 1, op, axis=None, lanes=True)
-        depth = DEPTH_BITS // b.type.element_type.width
+        depth = _DEPTH_BITS // b.type.element_type.width
+        k = b.type.shape[0]
+        if k % depth:
+            raise refusal(op, f"{k} of k is no whole number of instructions, which take {depth}")
         self.pin(b, 0, op, axis=None, lanes=False, tall=depth)
 
     def pin(self, value: ir.Value, dim: int, op: ir.Operation, *, axis: int | None, lanes: bool | None = None, tall: int | None = None) -> None:  # fmt: skip
@@ -206,13 +220,17 @@ class _Ties:
         """The last dimension lies along the lanes, if nothing says otherwise and there are enough elements."""
         for op, value in _tensors(ops):
             free = [c for i in range(value.type.rank) if (c := self.of(value, i)) is not None and not c.lanes]
-            taken = any(True in c.lanes for i in range(value.type.rank) if (c := self.of(value, i)) is not None)
+            taken = any(
+                True in c.lanes for i in range(value.type.rank) if (c := self.of(value, i)) is not None
+            )
             if value.type.rank < 2 or len(free) + taken < 2:
                 continue  # a row or column alone: that of a tensor first
             self._default(free, op, taken=taken)
         for op, value in _tensors(ops):
             free = [c for i in range(value.type.rank) if (c := self.of(value, i)) is not None and not c.lanes]
-            taken = any(True in c.lanes for i in range(value.type.rank) if (c := self.of(value, i)) is not None)
+            taken = any(
+                True in c.lanes for i in range(value.type.rank) if (c := self.of(value, i)) is not None
+            )
             self._default(free, op, taken=taken)
 
     @staticmethod
@@ -236,9 +254,13 @@ class _Ties:
         """An op that cannot be with ``grid``, and why."""
         for own in self.classes.values():
             if len({grid.parts(axis) for axis in own.axes}) > 1:
-                return list(own.axes.values())[-1], "its result and its operands are not shared by sub-groups alike"
+                return list(own.axes.values())[
+                    -1
+                ], "its result and its operands are not shared by sub-groups alike"
             if len(own.lanes) > 1:
-                return list(own.lanes.values())[-1], "one of its dimensions is along the lanes, and across them elsewhere"
+                return list(own.lanes.values())[
+                    -1
+                ], "one of its dimensions is along the lanes, and across them elsewhere"
         shares = self.under(grid)
         for op, value in _tensors(ops):
             if not shares.share(value).fits:
@@ -259,7 +281,10 @@ def _dim(own: _Class, grid: Grid) -> Dim:
 
 def _tensors(ops: Sequence[ir.Operation]) -> Iterator[tuple[ir.Operation, ir.Value]]:
     for op in ops:
-        for value in (*op.results, *(a for region in op.regions for block in region.blocks for a in block.arguments)):
+        for value in (
+            *op.results,
+            *(a for region in op.regions for block in region.blocks for a in block.arguments),
+        ):
             if isinstance(value.type, ir.RankedTensorType):
                 yield op, value
 
@@ -267,6 +292,7 @@ def _tensors(ops: Sequence[ir.Operation]) -> Iterator[tuple[ir.Operation, ir.Val
 _RULES: dict[str, Callable[[_Ties, ir.Operation], None]] = {
     "tt.broadcast": lambda ties, op: ties.same([*op.operands, *op.results]),
     "tt.expand_dims": _Ties.expand,
+    "tt.reshape": _Ties.reshape,
     "tt.trans": _Ties.transpose,
     "tt.reduce": _Ties.reduce,
     "tt.dot": _Ties.dot,

@@ -7,6 +7,7 @@ from typing import Any
 
 from tri_backend_intel.xegpu.conversion import DYNAMIC, Conversion, Known, Pieces, plain
 from tri_backend_intel.xegpu.layouts import LANES, lane_layout, turned_layout
+from tri_backend_intel.xegpu.shares import Share
 from tri_core.mlir import ir
 
 __all__ = ["load_block", "prefetch_block", "store_block"]
@@ -28,7 +29,9 @@ def load_block(ctx: Conversion, op: ir.Operation) -> list[Known]:
     packed = _WORD // element.width if right and element.width < _WORD else 1
     place = _Place(ctx, op, list(op.operands)[1:])
     if share.along == 0:
-        return [Pieces(share, tuple(place.turned(share, index, element, packed) for index in share.indices()))]
+        return [
+            Pieces(share, tuple(place.turned(share, index, element, packed) for index in share.indices()))
+        ]
     piece = share.dims[0].piece
     tall = min(_LOADED_ROWS, share.dims[0].share)
     found: dict[tuple[int, ...], ir.Value] = {}
@@ -58,7 +61,7 @@ def store_block(ctx: Conversion, op: ir.Operation) -> list[Known]:
                 tile = place.descriptor([count, LANES], element, layout)
                 ctx.make(
                     "xegpu.store_nd", [ctx.rows(piece, first, count), tile, *where],
-                    const_offsets=_OFFSETS(), layout=layout,
+                    const_offsets=_given(), layout=layout,
                 )  # fmt: skip
 
     ctx.once(share, put)
@@ -81,7 +84,11 @@ def prefetch_block(ctx: Conversion, op: ir.Operation) -> list[Known]:
     row = ctx.one("arith.divui", [number, size], ctx.index)
     column = ctx.one("arith.remui", [number, size], ctx.index)
     where = [
-        ctx.one("arith.addi", [start, ctx.one("arith.muli", [at, ctx.number(ctx.index, step)], ctx.index)], ctx.index)
+        ctx.one(
+            "arith.addi",
+            [start, ctx.one("arith.muli", [at, ctx.number(ctx.index, step)], ctx.index)],
+            ctx.index,
+        )
         for start, at, step in zip(place.start, (row, column), (tall, wide), strict=True)
     ]
     tile = place.descriptor([tall, LANES], element, lane_layout(), count=wide // LANES)
@@ -90,7 +97,7 @@ def prefetch_block(ctx: Conversion, op: ir.Operation) -> list[Known]:
         down = where[0]
         if first:
             down = ctx.one("arith.addi", [down, ctx.number(ctx.index, first)], ctx.index)
-        ctx.make("xegpu.prefetch_nd", [tile, down, where[1]], const_offsets=_OFFSETS(), layout=lane_layout())
+        ctx.make("xegpu.prefetch_nd", [tile, down, where[1]], const_offsets=_given(), layout=lane_layout())
     return []
 
 
@@ -107,7 +114,8 @@ def _is_right(load: ir.Operation) -> bool:
     return False
 
 
-def _OFFSETS() -> ir.Attribute:  # noqa: N802
+def _given() -> ir.Attribute:
+    """Both offsets are operands."""
     return ir.DenseI64ArrayAttr.get([DYNAMIC] * 2)
 
 
@@ -132,7 +140,7 @@ class _Place:
             const_shape=dynamic, const_strides=dynamic, operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 2]),
         )  # fmt: skip
 
-    def at(self, share: Any, index: Sequence[int], further: int = 0) -> list[ir.Value]:
+    def at(self, share: Share, index: Sequence[int], further: int = 0) -> list[ir.Value]:
         """Where the piece at ``index`` begins, ``further`` rows down."""
         ctx = self.ctx
         found = []
@@ -143,17 +151,21 @@ class _Place:
             found.append(ctx.one("arith.addi", [start, step], ctx.index))
         return found
 
-    def load(self, share: Any, index: Sequence[int], shape: list[int], element: ir.Type, layout: Any) -> ir.Value:
+    def load(
+        self, share: Share, index: Sequence[int], shape: list[int], element: ir.Type, layout: Any
+    ) -> ir.Value:
         """A block of ``shape`` from where the piece at ``index`` begins."""
         tile = self.descriptor(shape, element, layout)
         type_ = ir.VectorType.get(shape, element)
         return self.ctx.one(
-            "xegpu.load_nd", [tile, *self.at(share, index)], type_, const_offsets=_OFFSETS(), layout=layout
+            "xegpu.load_nd", [tile, *self.at(share, index)], type_, const_offsets=_given(), layout=layout
         )
 
-    def turned(self, share: Any, index: Sequence[int], element: ir.Type, packed: int) -> ir.Value:
+    def turned(self, share: Share, index: Sequence[int], element: ir.Type, packed: int) -> ir.Value:
         """A piece whose lanes are rows of memory."""
         tall = share.dims[1].piece
         lying = self.load(share, index, [LANES, tall], element, turned_layout(packed=packed))
         order = ir.DenseI64ArrayAttr.get([1, 0])
-        return self.ctx.one("vector.transpose", [lying], ir.VectorType.get([tall, LANES], element), permutation=order)
+        return self.ctx.one(
+            "vector.transpose", [lying], ir.VectorType.get([tall, LANES], element), permutation=order
+        )

@@ -24,7 +24,11 @@ def control(ctx: Conversion, op: ir.Operation) -> list[Known]:
         for block in source.blocks:
             into = region.blocks.append(*(t for a in block.arguments for t in ctx.types_of(a)))
             ctx.known.update(
-                zip(block.arguments, _joined(ctx, list(block.arguments), list(into.arguments), bases), strict=True)
+                zip(
+                    block.arguments,
+                    _joined(ctx, list(block.arguments), list(into.arguments), bases),
+                    strict=True,
+                )
             )
             last = list(block.operations)[-1].operation
             with ir.InsertionPoint(into):
@@ -50,7 +54,11 @@ def _joined(
 
 
 def _follow(
-    ctx: Conversion, op: ir.Operation, source: ir.Operation, bases: dict[ir.Value, ir.Value], made: ir.Operation
+    ctx: Conversion,
+    op: ir.Operation,
+    source: ir.Operation,
+    bases: dict[ir.Value, ir.Value],
+    made: ir.Operation,
 ) -> None:
     """What tensors of pointers count from, along the edges from ``source``: one address, known before ``op``."""
     for edge in edges_of(op):

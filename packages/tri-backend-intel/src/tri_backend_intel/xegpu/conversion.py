@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tri_backend_intel.transforms.surfaces import ANY, BASE, MOST, constant_of
 from tri_backend_intel.transforms.version_tiles import maker_of_descriptor
@@ -40,7 +41,7 @@ class Pieces:
 
 
 #: what a value became
-Known = ir.Value | Pieces
+Known: TypeAlias = "ir.Value | Pieces"
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,9 @@ class Conversion:
         """The type of the elements of ``value``; pointers are offsets.  Unsupported where vectors have no such elements."""
         element = value.type.element_type if isinstance(value.type, ir.RankedTensorType) else value.type
         if isa_pointer(element):
-            return self.index if isinstance(value.type, ir.RankedTensorType) else ir.Type.parse("!llvm.ptr<1>")
+            return (
+                self.index if isinstance(value.type, ir.RankedTensorType) else ir.Type.parse("!llvm.ptr<1>")
+            )
         return plain(element)
 
     def type_of(self, share: Share, element: ir.Type) -> ir.Type:
@@ -145,7 +148,11 @@ class Conversion:
     def number(self, type_: ir.Type, value: float) -> ir.Value:
         """A constant, everywhere in a vector."""
         element = type_.element_type if isinstance(type_, ir.VectorType) else type_
-        one = ir.FloatAttr.get(element, value) if isinstance(element, ir.FloatType) else ir.IntegerAttr.get(element, int(value))
+        one = (
+            ir.FloatAttr.get(element, value)
+            if isinstance(element, ir.FloatType)
+            else ir.IntegerAttr.get(element, int(value))
+        )
         if isinstance(type_, ir.VectorType):
             one = ir.DenseElementsAttr.get_splat(type_, one)
         return self.one("arith.constant", (), type_, value=one)
@@ -177,7 +184,10 @@ class Conversion:
         numbers = {"offsets": [first, 0], "sizes": [count, wide], "strides": [1, 1]}
         attributes = {name: _array(numbers[name]) for name in numbers}
         return self.one(
-            "vector.extract_strided_slice", [value], ir.VectorType.get([count, wide], element_of(value)), **attributes
+            "vector.extract_strided_slice",
+            [value],
+            ir.VectorType.get([count, wide], element_of(value)),
+            **attributes,
         )
 
     def stacked(self, parts: Values) -> ir.Value:
@@ -198,7 +208,9 @@ class Conversion:
         if own.parts == 1:
             return self.number(self.index, at)
         assert own.axis is not None
-        first = self.one("arith.muli", [self.coordinates[own.axis], self.number(self.index, own.share)], self.index)
+        first = self.one(
+            "arith.muli", [self.coordinates[own.axis], self.number(self.index, own.share)], self.index
+        )
         return self.one("arith.addi", [first, self.number(self.index, at)], self.index) if at else first
 
     def once(self, share: Share, make: Callable[[], None]) -> None:
@@ -207,7 +219,9 @@ class Conversion:
         idle = [
             self.coordinates[axis]
             for axis, count in enumerate((self.grid.rows, self.grid.columns, share.replicas(self.grid)))
-            if axis not in used and count > 1 and (axis < 2 or self.grid.warps > self.grid.rows * self.grid.columns)
+            if axis not in used
+            and count > 1
+            and (axis < 2 or self.grid.warps > self.grid.rows * self.grid.columns)
         ]
         if not idle:
             make()
@@ -242,7 +256,9 @@ class Conversion:
     def pinned(self, value: ir.Value, **kind: bool) -> ir.Value:
         """A reduced piece, with its layout said: the passes would else guess it from what it meets."""
         layout = lane_layout(**kind)
-        return self.one("xegpu.convert_layout", [value], value.type, input_layout=layout, target_layout=layout)
+        return self.one(
+            "xegpu.convert_layout", [value], value.type, input_layout=layout, target_layout=layout
+        )
 
     # --- surfaces -----------------------------------------------------------------------------------------
 
@@ -282,7 +298,9 @@ class Conversion:
         if constant_of(columns) == ANY:
             width = pitch
         else:
-            width = self.one("arith.addi", [self.cast(self.number_of(columns), self.index), shift], self.index)
+            width = self.one(
+                "arith.addi", [self.cast(self.number_of(columns), self.index), shift], self.index
+            )
         if constant_of(rows) == ANY:
             most, without = self.number(self.index, MOST), self.number(self.index, ANY)
             height = self.one("arith.select", [held, most, without], self.index)

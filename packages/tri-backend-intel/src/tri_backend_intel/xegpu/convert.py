@@ -46,10 +46,10 @@ def elementwise(ctx: Conversion, op: ir.Operation) -> list[Known]:
     made: dict[tuple[ir.Value, ...], list[ir.Value]] = {}
     found = []
     for number in range(len(share)):
-        operands = tuple(k.values[number] if isinstance(k, Pieces) else k for k in known)
-        if operands not in made:
-            made[operands] = ctx.make(op.name, operands, *types, **attributes)
-        found.append(made[operands])
+        here = tuple(k.values[number] if isinstance(k, Pieces) else k for k in known)
+        if here not in made:
+            made[here] = ctx.make(op.name, here, *types, **attributes)
+        found.append(made[here])
     return [Pieces(share, tuple(values)) for values in zip(*found, strict=True)]
 
 
@@ -90,10 +90,18 @@ def make_range(ctx: Conversion, op: ir.Operation) -> list[Known]:
         if first:
             start = ctx.one("arith.addi", [start, ctx.number(element, first)], element)
         if isinstance(type_, ir.VectorType):
-            steps = ctx.one("vector.step", [], ir.VectorType.get(type_.shape, ctx.index))
-            start = ctx.one("arith.addi", [ctx.cast(steps, type_), ctx.everywhere(start, type_)], type_)
+            steps = _steps(ctx, type_, along=share.along is not None)
+            start = ctx.one("arith.addi", [steps, ctx.everywhere(start, type_)], type_)
         found.append(start)
     return [Pieces(share, tuple(found))]
+
+
+def _steps(ctx: Conversion, type_: ir.Type, *, along: bool) -> ir.Value:
+    """0, 1, ... by lanes, or the same in all of them."""
+    if along:
+        return ctx.cast(ctx.one("vector.step", [], ir.VectorType.get(type_.shape, ctx.index)), type_)
+    numbers = [ir.IntegerAttr.get(type_.element_type, i) for i in range(type_.shape[0])]
+    return ctx.one("arith.constant", (), type_, value=ir.DenseElementsAttr.get(numbers, type_))
 
 
 def broadcast(ctx: Conversion, op: ir.Operation) -> list[Known]:
@@ -128,6 +136,15 @@ def transpose(ctx: Conversion, op: ir.Operation) -> list[Known]:
     return [Pieces(target, tuple(found), source.base)]
 
 
+def reshape(ctx: Conversion, op: ir.Operation) -> list[Known]:
+    """Extents of 1 more or less: the same pieces."""
+    (source,), (result,) = op.operands, op.results
+    if [n for n in source.type.shape if n > 1] != [n for n in result.type.shape if n > 1]:
+        raise refusal(op, "its elements would go to other lanes")
+    known = ctx.pieces_of(source)
+    return [Pieces(ctx.share(result), known.values, known.base)]
+
+
 def nothing(ctx: Conversion, op: ir.Operation) -> list[Known]:
     """A descriptor: what it is becomes a surface before the first access."""
     del ctx
@@ -147,6 +164,7 @@ RULES: dict[str, Rule] = {
     "tt.broadcast": broadcast,
     "tt.expand_dims": expand,
     "tt.make_range": make_range,
+    "tt.reshape": reshape,
     "tt.addptr": addptr,
     "tt.load": load,
     "tt.store": store,
@@ -189,7 +207,6 @@ def _is_carried(element: ir.Type) -> bool:
 
 
 _CARRIED = frozenset(("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"))
-
 
 
 def convert(kernel: ir.Operation, name: str, chip: str, warps: int, asked: Asked | None) -> ir.Module:

@@ -23,6 +23,7 @@ from tri_backend_intel.xegpu.singles import without_singles
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.lowering import Builder, Primitives
+from tri_gpu_dialect.lowering.words import from_words, to_words
 
 __all__ = ["RULES", "machine_level"]
 
@@ -126,8 +127,9 @@ def call(b: Builder, op: ir.Operation) -> list[ir.Value] | None:
         made = _GRID[name].build([], [b.i32], {"axis": ir.IntegerAttr.get(b.i32, axis)})[0]
         return [b.int_cast(made, op.results[0].type)]
     if name.startswith(_SHUFFLE):
-        made = ShuffleXorOp.build([b.bitcast(op.operands[0], b.i32), op.operands[1]], [b.i32])[0]
-        return [b.bitcast(made, op.results[0].type)]
+        value, mask = op.operands
+        words = [ShuffleXorOp.build([w, mask], [b.i32])[0] for w in to_words(b, [value])]
+        return from_words(b, words, value.type, 1)
     return None
 
 

@@ -69,5 +69,3 @@ def _role(use: ir.OpOperand) -> tuple[str, int, bool]:
         if inner is not None:
             return inner.owner.operation.name, inner.operand_number, True
     return op.name, use.operand_number, False
-
-

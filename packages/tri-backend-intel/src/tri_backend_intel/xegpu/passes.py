@@ -53,7 +53,10 @@ def _larger_than(most: int) -> Callable[[ir.Operation], str | None]:
 
 
 def _not_lowered(op: ir.Operation) -> str | None:
-    if op.name.startswith(("xegpu.", "vector.", "gpu.", "math.", "arith.", "scf.")) and op.name not in ("gpu.module", "gpu.module_end"):
+    if op.name.startswith(("xegpu.", "vector.", "gpu.", "math.", "arith.", "scf.")) and op.name not in (
+        "gpu.module",
+        "gpu.module_end",
+    ):
         return f"no pass makes LLVM of {op.name}"
     return _larger_than(_LANE)(op)
 

@@ -155,7 +155,9 @@ def _store_lanes(
     ctx: Conversion, base: ir.Value, offsets: ir.Value, value: ir.Value, mask: ir.Value | None
 ) -> None:
     mask = ctx.number(_bits(offsets.type), 1) if mask is None else mask
-    ctx.make("xegpu.store", [value, base, offsets, mask], layout=lane_layout(rows=len(offsets.type.shape) == 2))
+    ctx.make(
+        "xegpu.store", [value, base, offsets, mask], layout=lane_layout(rows=len(offsets.type.shape) == 2)
+    )
 
 
 def _store_same(
@@ -219,7 +221,11 @@ def _store_number(ctx: Conversion, pointer: ir.Value, value: ir.Value, mask: ir.
     held = conditions[0]
     for each in conditions[1:]:
         held = ctx.one("arith.andi", [held, each], ctx.i1)
-    ctx.when(held, lambda: ctx.make("llvm.store", [value, pointer]) and None)
+
+    def put() -> None:
+        ctx.make("llvm.store", [value, pointer])
+
+    ctx.when(held, put)
 
 
 def _pointer(ctx: Conversion, base: ir.Value, offset: ir.Value, element: ir.Type) -> ir.Value:
@@ -247,5 +253,3 @@ def _piece(known: Known | None, number: int) -> ir.Value | None:
 def _check(op: ir.Operation, element: ir.Type) -> None:
     if not isinstance(element, ir.IntegerType | ir.FloatType) or element.width < 8:
         raise refusal(op, f"memory has no elements of {element}")
-
-

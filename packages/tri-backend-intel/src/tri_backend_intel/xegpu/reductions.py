@@ -86,7 +86,9 @@ class _Function:
                 continue
             types = [ir.VectorType.get(shape, r.type) if shape is not None else r.type for r in op.results]
             attributes = {name: op.attributes[name] for name in op.attributes}
-            made = self.ctx.make(op.name, [self._of(known, v, shape) for v in op.operands], *types, **attributes)
+            made = self.ctx.make(
+                op.name, [self._of(known, v, shape) for v in op.operands], *types, **attributes
+            )
             known.update(zip(op.results, made, strict=True))
         return tuple(self._of(known, v, shape) for v in last.operands)
 
@@ -113,9 +115,6 @@ class _Function:
 
     def rows(self, values: Tuple) -> Tuple:
         """Rows of lanes into one row."""
-        if (kind := self._kind()) is not None:
-            reduced = self._reduced(kind, values[0], 0)
-            return (self.ctx.pinned(reduced, rows=False),)
         while (tall := values[0].type.shape[0]) > 1:
             upper = tuple(self.ctx.rows(v, 0, tall // 2) for v in values)
             lower = tuple(self.ctx.rows(v, tall // 2, tall // 2) for v in values)
@@ -144,7 +143,10 @@ class _Function:
         """The extreme, and the lowest index of those that have it; where there are numbers that are none, of those too."""
         extreme = self._extreme()
         if extreme is None or len(values) != 2:
-            raise refusal(self.op, "its function is neither one op nor an extreme with its index, so lanes cannot be combined")
+            raise refusal(
+                self.op,
+                "its function is neither one op nor an extreme with its index, so lanes cannot be combined",
+            )
         kind, equal = extreme
         ctx, (value, number) = self.ctx, values
         best = self._over_lanes(kind, value)
@@ -152,7 +154,9 @@ class _Function:
         if isinstance(best.type, ir.VectorType):
             tall, wide = value.type.shape
             column = ctx.one("vector.shape_cast", [best], ir.VectorType.get([tall, 1], element_of(best)))
-            everywhere = ctx.one("vector.broadcast", [column], ir.VectorType.get([tall, wide], element_of(best)))
+            everywhere = ctx.one(
+                "vector.broadcast", [column], ir.VectorType.get([tall, wide], element_of(best))
+            )
         else:
             everywhere = ctx.everywhere(best, value.type)
         compare = "arith.cmpf" if isinstance(element_of(value), ir.FloatType) else "arith.cmpi"
@@ -164,18 +168,17 @@ class _Function:
 
     def _over_lanes(self, kind: str, value: ir.Value) -> ir.Value:
         if len(value.type.shape) == 2:
-            return self.ctx.pinned(self._reduced(kind, value, 1), lanes=False)
+            return self.ctx.pinned(self._over_columns(kind, value), lanes=False)
         value = self.ctx.pinned(value, rows=False)
         attribute = ir.Attribute.parse(f"#vector.kind<{kind}>")
         return self.ctx.one("vector.reduction", [value], element_of(value), kind=attribute)
 
-    def _reduced(self, kind: str, value: ir.Value, axis: int) -> ir.Value:
-        shape = [n for i, n in enumerate(value.type.shape) if i != axis]
-        type_ = ir.VectorType.get(shape, element_of(value))
+    def _over_columns(self, kind: str, value: ir.Value) -> ir.Value:
+        type_ = ir.VectorType.get(value.type.shape[:1], element_of(value))
         neutral = self.ctx.number(type_, _neutral(kind, element_of(value)))
         return self.ctx.one(
             "vector.multi_reduction", [value, neutral], type_,
-            kind=ir.Attribute.parse(f"#vector.kind<{kind}>"), reduction_dims=ir.DenseI64ArrayAttr.get([axis]),
+            kind=ir.Attribute.parse(f"#vector.kind<{kind}>"), reduction_dims=ir.DenseI64ArrayAttr.get([1]),
         )  # fmt: skip
 
     def _kind(self) -> str | None:
@@ -190,6 +193,8 @@ class _Function:
     def _extreme(self) -> tuple[str, int] | None:
         """If both results are chosen by one comparison of the first elements, or by it and the lower index of equals."""
         *_, last = (view.operation for view in self.block.operations)
+        if len(self.block.arguments) != 4:
+            return None
         left, index, right, other = self.block.arguments
         chosen = [_maker(v) for v in last.operands]
         if any(c is None or c.name != "arith.select" for c in chosen):
@@ -219,7 +224,9 @@ def _compared(
     return table.get(ir.IntegerAttr(op.attributes["predicate"]).value)
 
 
-def _is_comparison(op: ir.Operation | None, left: ir.Value, right: ir.Value, predicates: tuple[int, ...] | None) -> bool:
+def _is_comparison(
+    op: ir.Operation | None, left: ir.Value, right: ir.Value, predicates: tuple[int, ...] | None
+) -> bool:
     if op is None or op.name not in ("arith.cmpf", "arith.cmpi") or list(op.operands) != [left, right]:
         return False
     return predicates is None or ir.IntegerAttr(op.attributes["predicate"]).value in predicates
@@ -232,7 +239,14 @@ def _maker(value: ir.Value) -> ir.Operation | None:
 def _neutral(kind: str, element: ir.Type) -> float:
     """What changes no number by ``kind``."""
     if isinstance(element, ir.FloatType):
-        numbers = {"add": -0.0, "mul": 1.0, "maxnumf": -inf, "maximumf": -inf, "minnumf": inf, "minimumf": inf}
+        numbers = {
+            "add": -0.0,
+            "mul": 1.0,
+            "maxnumf": -inf,
+            "maximumf": -inf,
+            "minnumf": inf,
+            "minimumf": inf,
+        }
         return numbers[kind]
     top = 1 << (element.width - 1)
     wide = {"minui": -1, "and": -1, "mul": 1, "maxsi": -top, "minsi": top - 1}

@@ -32,7 +32,7 @@ def _constant(program: Numbering, op: ir.OpView, inputs: list[int], outputs: lis
     shape = shape_of(op.results[0].type)
     attribute = op.attributes["value"]
     if isinstance(attribute, ir.DenseElementsAttr):
-        row = np.array(list(attribute), shape.dtype)
+        row = _vector(attribute, shape)
     else:
         row = _scalar(attribute, shape)
     return _fill(outputs[0], row)
@@ -45,6 +45,12 @@ def _fill(output: int, row: Array) -> Step:
         cta.values[output] = np.broadcast_to(row, (cta.num_threads, *row.shape))
 
     return step
+
+
+def _vector(attribute: ir.DenseElementsAttr, shape: Shape) -> Array:
+    if attribute.is_splat:  # the bindings give no numbers of 16-bit floats one by one
+        return np.full(len(attribute), _scalar(attribute.get_splat_value(), shape))
+    return np.array(list(attribute), shape.dtype)
 
 
 def _scalar(attribute: ir.Attribute, shape: Shape) -> Array:
