@@ -26,6 +26,7 @@ from tri_backend_intel.xegpu.pointers import addptr, load, splat, store
 from tri_backend_intel.xegpu.reductions import reduce
 from tri_backend_intel.xegpu.surfaces import Asked
 from tri_core.mlir import ir
+from tri_gpu_dialect.edit import all_ops
 
 __all__ = ["RULES", "convert"]
 
@@ -182,22 +183,38 @@ RULES: dict[str, Rule] = {
 }
 
 
+#: functions that upstream's lowering gives to LLVM as they are, and OpenCL computes within its bounds
+_FUNCTIONS = frozenset(
+    f"math.{name}"
+    for name in (
+        "absf",
+        "ceil",
+        "copysign",
+        "cos",
+        "ctpop",
+        "exp",
+        "exp2",
+        "floor",
+        "fma",
+        "log",
+        "log10",
+        "log2",
+        "rint",
+    )
+) | frozenset(f"math.{name}" for name in ("roundeven", "sin", "sqrt", "trunc"))
+
+
 def _rule_of(op: ir.Operation) -> Rule | None:
-    return RULES.get(op.name, elementwise if op.name.startswith(("arith.", "math.")) else None)
+    known = op.name.startswith("arith.") or op.name in _FUNCTIONS
+    return RULES.get(op.name, elementwise if known else None)
 
 
 def _check(ops: Sequence[ir.Operation]) -> None:
-    """What has no rule or no vector is refused before anything else is."""
+    """What has no vector is refused before anything else is."""
     for op in ops:
-        if _rule_of(op) is None and not _ends(op):
-            raise refusal(op, "there is no rule for it")
         for value in op.results:
             if isinstance(value.type, ir.RankedTensorType) and not _is_carried(value.type.element_type):
                 raise refusal(op, f"vectors have no elements of {value.type.element_type}")
-
-
-def _ends(op: ir.Operation) -> bool:
-    return not len(op.results)
 
 
 def _is_carried(element: ir.Type) -> bool:
@@ -211,6 +228,7 @@ _CARRIED = frozenset(("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f6
 
 def convert(kernel: ir.Operation, name: str, chip: str, warps: int, asked: Asked | None) -> ir.Module:
     """``kernel`` as ``gpu.func`` on XeGPU; a new module.  Unsupported, located, for what has no rule."""
+    _check(all_ops(kernel))
     with_own_sources(kernel)
     assignment = assign(kernel, warps)
     source = kernel.regions[0].blocks[0]

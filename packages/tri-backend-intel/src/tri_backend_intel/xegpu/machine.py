@@ -97,6 +97,8 @@ def round_float(b: Builder, op: ir.Operation) -> list[ir.Value] | None:
     element, _ = _parts(op.results[0].type)
     if element != b.bf16:
         return None
+    if _parts(op.operands[0].type)[0] != b.f32:
+        raise refusal(op, "the instruction rounds f32 to bf16")
     made = [RoundToBf16Op.build([v], [b.int_type(16)])[0] for v in b.unpack(op.operands[0])]
     return [b.bitcast(b.pack(made), op.results[0].type)]
 
@@ -108,6 +110,9 @@ def widen_float(b: Builder, op: ir.Operation) -> list[ir.Value] | None:
         return None
     bits = b.unpack(b.bitcast(op.operands[0], b.vector_type(b.int_type(16), count)))
     wide = [b.bitcast(b.shl(b.int_cast(v, b.i32), 16), b.f32) for v in bits]
+    to, _ = _parts(op.results[0].type)
+    if to != b.f32:
+        wide = [b.op("llvm.fpext", (v,), to) for v in wide]
     return [b.pack(wide)]
 
 

@@ -21,12 +21,12 @@ __all__ = ["reduce"]
 
 Tuple = tuple[ir.Value, ...]
 
-#: the kind of a vector's reduction, by the op that combines two
+#: the kind of a vector's reduction, by the op of arithmetic that combines two
 _KINDS = {
-    "arith.addf": "add", "arith.addi": "add", "arith.mulf": "mul", "arith.muli": "mul",
-    "arith.maxnumf": "maxnumf", "arith.minnumf": "minnumf", "arith.maximumf": "maximumf", "arith.minimumf": "minimumf",
-    "arith.maxsi": "maxsi", "arith.maxui": "maxui", "arith.minsi": "minsi", "arith.minui": "minui",
-    "arith.andi": "and", "arith.ori": "or", "arith.xori": "xor",
+    "addf": "add", "addi": "add", "mulf": "mul", "muli": "mul",
+    "maxnumf": "maxnumf", "minnumf": "minnumf", "maximumf": "maximumf", "minimumf": "minimumf",
+    "maxsi": "maxsi", "maxui": "maxui", "minsi": "minsi", "minui": "minui",
+    "andi": "and", "ori": "or", "xori": "xor",
 }  # fmt: skip
 
 #: comparisons of floats and of integers that hold for the left of two: what is kept, and what equals it or is no number
@@ -188,7 +188,7 @@ class _Function:
             return None
         if set(ops[0].operands) != set(self.block.arguments) or list(ops[1].operands) != list(ops[0].results):
             return None
-        return _KINDS.get(ops[0].name)
+        return _KINDS.get(ops[0].name.removeprefix("arith."))
 
     def _extreme(self) -> tuple[str, int] | None:
         """If both results are chosen by one comparison of the first elements, or by it and the lower index of equals."""
