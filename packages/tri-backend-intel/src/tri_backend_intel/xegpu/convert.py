@@ -210,7 +210,7 @@ def _rule_of(op: ir.Operation) -> Rule | None:
 
 
 def _check(ops: Sequence[ir.Operation]) -> None:
-    """What has no vector is refused before anything else is."""
+    """What has no vector is refused."""
     for op in ops:
         for value in op.results:
             if isinstance(value.type, ir.RankedTensorType) and not _is_carried(value.type.element_type):
@@ -228,9 +228,9 @@ _CARRIED = frozenset(("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f6
 
 def convert(kernel: ir.Operation, name: str, chip: str, warps: int, asked: Asked | None) -> ir.Module:
     """``kernel`` as ``gpu.func`` on XeGPU; a new module.  Unsupported, located, for what has no rule."""
-    _check(all_ops(kernel))
     with_own_sources(kernel)
     assignment = assign(kernel, warps)
+    _check(all_ops(kernel))
     source = kernel.regions[0].blocks[0]
     types = ", ".join(f"%arg{i}: {_parameter(a.type)}" for i, a in enumerate(source.arguments))
     made = ir.Module.parse(
