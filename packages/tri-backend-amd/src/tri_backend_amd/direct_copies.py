@@ -19,6 +19,7 @@ from tri_core.mlir import ir
 from tri_core.passes.origins import argument_of, is_zero
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos
+from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 from tri_gpu_dialect.analysis.pressure import accumulator_registers, operand_registers, registers_of
 from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.encodings import SharedEncoding
@@ -62,9 +63,9 @@ class DirectCopies(TypedFields):
         """See :class:`tri_gpu_dialect.policies.loads.LoadStrategy`."""
         self._copies.check(target)
 
-    def suits(self, load: ir.Operation, axes: AxisInfos) -> bool:
+    def suits(self, load: ir.Operation, axes: AxisInfos, rules: LayoutRules) -> bool:
         """Whether ``load`` gives a matrix that is to be issued ahead."""
-        return ThroughRegisters().suits(load, axes)
+        return ThroughRegisters().suits(load, axes, rules)
 
     def pipeline(self, asked: PipelinedLoop) -> None:
         """See :class:`tri_gpu_dialect.policies.loads.LoadStrategy`."""

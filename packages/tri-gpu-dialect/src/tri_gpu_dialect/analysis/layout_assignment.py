@@ -43,7 +43,7 @@ from tri_core.ir.traits import maps_elements
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.access import MADE_UP_LINES, Lines, stores_as_well, within_warps
-from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
+from tri_gpu_dialect.analysis.layout_rules import SHARED, Kind, LayoutRules, Operands, encoding_of
 from tri_gpu_dialect.dialect import LocalDotOp
 from tri_gpu_dialect.dialect.markers import MARK
 from tri_gpu_dialect.encodings import Encoding
@@ -97,16 +97,21 @@ class Assignment:
 
 
 def assign(
-    function: ir.Operation, own: dict[Key, Operands], threads: int, lines: Lines = MADE_UP_LINES
+    function: ir.Operation,
+    own: dict[Key, Operands],
+    threads: int,
+    lines: Lines = MADE_UP_LINES,
+    rules: LayoutRules = SHARED,
 ) -> Assignment:
     """Assign layouts in ``function``, which has no conversions.
 
     ``own`` holds, for anchors and ops with fixed types, the layouts of their operands; ``threads`` is the
-    number of threads of a block, ``lines`` what global memory moves at once: a load of fewer elements follows its users instead of leading them.
+    number of threads of a block, ``lines`` what global memory moves at once: a load of fewer elements follows its users instead of leading them.  ``rules``
+    are the target's.
     """
     found = Assignment(operands=own)
-    forward = _Forward(found, threads, lines)
-    backward = _Backward(found)
+    forward = _Forward(found, threads, lines, rules)
+    backward = _Backward(found, rules)
     for block in function.regions[0].blocks:
         forward.block(block)
     forward.settle_stores()
@@ -121,6 +126,7 @@ class _Forward(ForwardWalk):
     found: Assignment
     threads: int
     lines: Lines
+    rules: LayoutRules
     #: layouts chosen for memory accesses: the second choice where layouts meet
     memory: set[Encoding] = field(default_factory=set)
     stores: list[ir.Operation] = field(default_factory=list)
@@ -146,7 +152,7 @@ class _Forward(ForwardWalk):
             ):
                 key = key_of(op)
                 assert key is not None
-                self.found.operands[key] = rule_for(op).operands(op, made) or chosen
+                self.found.operands[key] = self.rules.of(op).operands(op, made) or chosen
 
     def op(self, op: ir.Operation) -> None:
         """Let what ``op`` gives follow what it is given, as its rule says."""
@@ -154,7 +160,7 @@ class _Forward(ForwardWalk):
             if isa(op, StoreOp):
                 self.stores.append(op)
             return
-        rule = rule_for(op)
+        rule = self.rules.of(op)
         match rule.kind:
             case Kind.SOURCE:
                 pass
@@ -208,7 +214,7 @@ class _Forward(ForwardWalk):
 
     def reduction(self, op: ir.Operation) -> None:
         """One layout in any case: that of its operands as they are, if none of them is fixed."""
-        rule = rule_for(op)
+        rule = self.rules.of(op)
         given = self.operands(op)
         if all(e is None for e in given):
             given = [encoding_of(v) for v in op.operands]
@@ -301,6 +307,7 @@ class _Forward(ForwardWalk):
 @dataclass
 class _Backward:
     found: Assignment
+    rules: LayoutRules
     #: ops that were not wanted in any layout when they were passed, by a result
     idle: dict[ir.Value, ir.Operation] = field(default_factory=dict)
 
@@ -331,7 +338,7 @@ class _Backward:
         if decided is not None:
             self.want_all(op, decided)
             return
-        rule = rule_for(op)
+        rule = self.rules.of(op)
         if rule.kind is Kind.SINK:
             for value in op.operands:
                 self.want(value, encoding_of(value))
@@ -356,7 +363,7 @@ class _Backward:
 
         The others are left to conversions.
         """
-        rule = rule_for(op)
+        rule = self.rules.of(op)
         given = [e for e in wanted if rule.operands(op, e) is not None]
         if len(given) == len(wanted):
             return wanted
@@ -388,7 +395,7 @@ class _Backward:
         if encoding is None or len(self.found.wanted.get(value, ())) == before or isinstance(owner, ir.Block):
             return
         op = owner.operation
-        rule = rule_for(op)
+        rule = self.rules.of(op)
         if rule.kind in (Kind.FLOW, Kind.ANCHOR):
             for made in self.encodings(op):
                 given = rule.operands(op, made) or [encoding_of(v) for v in op.operands]

@@ -1,14 +1,16 @@
 """How the encodings of an op's operands and results hang together: a table by op name.
 
 Passes that give or change layouts ask this table and know no op by name.  A rule says of which *kind* its
-op is, and translates encodings across it in both directions.  Vendors add their ops with :func:`add`.
+op is, and translates encodings across it in both directions.  The table is a target's: :data:`SHARED`, and what
+its backend adds in ``DefaultPolicy.layout_rules``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 
 from tri_core.dialects.tt import CatOp, GatherOp, JoinOp, SplitOp
 from tri_core.ir.traits import maps_elements, source_of
@@ -17,7 +19,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import DotOperand, Encoding, Slice, transform
 from tri_gpu_dialect.types import shape_of, tensor_info
 
-__all__ = ["Kind", "LayoutRule", "Operands", "add", "encoding_of", "pack_of", "rule_for", "rule_of"]
+__all__ = ["SHARED", "Kind", "LayoutRule", "LayoutRules", "Operands", "encoding_of", "pack_of"]
 
 #: one encoding per operand; None where the operand is a scalar, or may have any layout
 Operands = Sequence[Encoding | None]
@@ -47,34 +49,45 @@ class LayoutRule:
     operands: Callable[[ir.Operation, Encoding], Operands | None]
 
 
-_rules: dict[str, LayoutRule] = {}
+@dataclass(frozen=True, eq=False)
+class LayoutRules:
+    """The rules of a target, by names of ops."""
+
+    by_name: Mapping[str, LayoutRule]
+
+    def with_rules(self, rules: Mapping[str, LayoutRule]) -> LayoutRules:
+        """These rules and ``rules``, which go before them."""
+        return LayoutRules(MappingProxyType({**self.by_name, **rules}))
+
+    def of(self, op: ir.Operation) -> LayoutRule:
+        """The rule of ``op``; ``FIXED`` for one that nobody described.
+
+        A function that is mapped over several neighbouring elements at a time has a layout for that.
+        """
+        name = op.name
+        found = self.by_name.get(name)
+        if found is not None:
+            return found
+        if not maps_elements(name):
+            return _FIXED
+        return _PACKED if name in _PACKING and pack_of(op) > 1 else _ELEMENTWISE
 
 
-def add(rule: LayoutRule, *names: str) -> None:
-    """Register ``rule`` for the ops called ``names``."""
-    _rules.update(dict.fromkeys(names, rule))
+_RULES: dict[str, LayoutRule] = {}
+
+#: the rules of the ops that all targets have
+SHARED = LayoutRules(MappingProxyType(_RULES))
 
 
-def rule_for(op: ir.Operation) -> LayoutRule:
-    """The rule of ``op``; one that works on several neighbouring elements at a time has a layout for that."""
-    name = op.name
-    if name in _PACKING and pack_of(op) > 1:
-        return _PACKED
-    return rule_of(name)
+def _add(rule: LayoutRule, *names: str) -> None:
+    """Put ``rule`` of the ops called ``names`` in the shared table."""
+    _RULES.update(dict.fromkeys(names, rule))
 
 
 def pack_of(op: ir.Operation) -> int:
     """How many neighbouring elements ``op``, a function mapped over tensors, works on at a time."""
     attribute = _PACKING.get(op.name)
     return 1 if attribute is None else int(ir.IntegerAttr(op.attributes[attribute]).value)
-
-
-def rule_of(name: str) -> LayoutRule:
-    """The rule of ops called ``name``; ``FIXED`` for one that nobody described."""
-    found = _rules.get(name)
-    if found is None:
-        found = _ELEMENTWISE if maps_elements(name) else _FIXED
-    return found
 
 
 def encoding_of(value: ir.Value) -> Encoding | None:
@@ -117,16 +130,16 @@ _PACKED = LayoutRule(Kind.ANCHOR, _first, _all)
 #: the attribute that says how many elements an op works on at a time
 _PACKING = {"tt.map_elementwise": "pack"}
 
-add(LayoutRule(Kind.SOURCE, _none, _any), "arith.constant", "tt.splat", "tt.make_range", "ub.poison")
-add(_ELEMENTWISE, "tt.broadcast")
-add(LayoutRule(Kind.REDUCTION, _first, _all), "tt.scan")
+_add(LayoutRule(Kind.SOURCE, _none, _any), "arith.constant", "tt.splat", "tt.make_range", "ub.poison")
+_add(_ELEMENTWISE, "tt.broadcast")
+_add(LayoutRule(Kind.REDUCTION, _first, _all), "tt.scan")
 # the counts have nothing to do with what is counted; only mask and source go together
-add(LayoutRule(Kind.REDUCTION, _none, _present), "tt.histogram")
-add(
+_add(LayoutRule(Kind.REDUCTION, _none, _present), "tt.histogram")
+_add(
     LayoutRule(Kind.ANCHOR, _first, _all),
     "tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_load", "tt.atomic_store", "tt.atomic_poll",
 )  # fmt: skip
-add(
+_add(
     LayoutRule(Kind.SINK, _none, _any),
     "tt.print", "tt.assert", "tt.unsplat", "ttg.local_alloc", "ttg.local_store",
 )  # fmt: skip
@@ -147,7 +160,7 @@ def _expand_operand(op: ir.Operation, result: Encoding) -> Operands:
     return [Slice(_axis(op), result)]
 
 
-add(LayoutRule(Kind.FLOW, _expand_result, _expand_operand), "tt.expand_dims")
+_add(LayoutRule(Kind.FLOW, _expand_result, _expand_operand), "tt.expand_dims")
 
 
 def _reduce_result(op: ir.Operation, operands: Operands) -> Encoding | None:
@@ -160,7 +173,7 @@ def _reduce_operands(op: ir.Operation, result: Encoding) -> Operands | None:
     return None if parent is None else _all(op, parent)
 
 
-add(LayoutRule(Kind.REDUCTION, _reduce_result, _reduce_operands), "tt.reduce")
+_add(LayoutRule(Kind.REDUCTION, _reduce_result, _reduce_operands), "tt.reduce")
 
 
 def _order(op: ir.Operation) -> tuple[int, ...]:
@@ -179,7 +192,7 @@ def _trans_operand(op: ir.Operation, result: Encoding) -> Operands:
     return [transform.transposed(result, inverse, shape_of(op.results[0].type))]
 
 
-add(LayoutRule(Kind.FLOW, _trans_result, _trans_operand), "tt.trans")
+_add(LayoutRule(Kind.FLOW, _trans_result, _trans_operand), "tt.trans")
 
 
 def _reshape_result(op: ir.Operation, operands: Operands) -> Encoding | None:
@@ -192,7 +205,7 @@ def _reshape_operand(op: ir.Operation, result: Encoding) -> Operands:
     return [transform.reshaped(result, shape_of(op.results[0].type), shape_of(source_of(op).type))]
 
 
-add(LayoutRule(Kind.FLOW, _reshape_result, _reshape_operand), "tt.reshape")
+_add(LayoutRule(Kind.FLOW, _reshape_result, _reshape_operand), "tt.reshape")
 
 
 def _join_result(op: ir.Operation, operands: Operands) -> Encoding | None:
@@ -205,7 +218,7 @@ def _join_operands(op: ir.Operation, result: Encoding) -> Operands | None:
     return None if half is None else [half, half]
 
 
-add(LayoutRule(Kind.FLOW, _join_result, _join_operands), "tt.join")
+_add(LayoutRule(Kind.FLOW, _join_result, _join_operands), "tt.join")
 
 
 def _split_result(op: ir.Operation, operands: Operands) -> Encoding | None:
@@ -216,7 +229,7 @@ def _split_operand(op: ir.Operation, result: Encoding) -> Operands:
     return [transform.joined(result, shape_of(op.results[0].type))]
 
 
-add(LayoutRule(Kind.FLOW, _split_result, _split_operand), "tt.split")
+_add(LayoutRule(Kind.FLOW, _split_result, _split_operand), "tt.split")
 
 
 def _cat_result(op: ir.Operation, operands: Operands) -> Encoding | None:
@@ -224,7 +237,7 @@ def _cat_result(op: ir.Operation, operands: Operands) -> Encoding | None:
     return None if source is None else transform.concatenated(source, shape_of(cast(op, CatOp).lhs.type))
 
 
-add(LayoutRule(Kind.REDUCTION, _cat_result, _none), "tt.cat")
+_add(LayoutRule(Kind.REDUCTION, _cat_result, _none), "tt.cat")
 
 
 def _gather_result(op: ir.Operation, operands: Operands) -> Encoding | None:
@@ -236,7 +249,7 @@ def _gather_operands(_: ir.Operation, result: Encoding) -> Operands:
     return [None, result]
 
 
-add(LayoutRule(Kind.REDUCTION, _gather_result, _gather_operands), "tt.gather")
+_add(LayoutRule(Kind.REDUCTION, _gather_result, _gather_operands), "tt.gather")
 
 
 # --- dots -----------------------------------------------------------------------------------------------
@@ -256,14 +269,14 @@ def _dot_result(_: ir.Operation, operands: Operands) -> Encoding | None:
     return operands[2]
 
 
-add(LayoutRule(Kind.ANCHOR, _dot_result, _dot_operands), "tt.dot")
+_add(LayoutRule(Kind.ANCHOR, _dot_result, _dot_operands), "tt.dot")
 
 
 def _local_dot_operands(_: ir.Operation, result: Encoding) -> Operands:
     return [None, None, result]
 
 
-add(LayoutRule(Kind.ANCHOR, _dot_result, _local_dot_operands), "ttg.local_dot")
+_add(LayoutRule(Kind.ANCHOR, _dot_result, _local_dot_operands), "ttg.local_dot")
 
 
 def _group_dot_operands(op: ir.Operation, result: Encoding) -> Operands:
@@ -274,7 +287,7 @@ def _group_dot_operands(op: ir.Operation, result: Encoding) -> Operands:
     return [*operands, result, *[None for _ in list(op.operands)[3:]]]
 
 
-add(LayoutRule(Kind.ANCHOR, _dot_result, _group_dot_operands), "ttg.warp_group_dot")
+_add(LayoutRule(Kind.ANCHOR, _dot_result, _group_dot_operands), "ttg.warp_group_dot")
 
 
 def _scaled_dot_operands(op: ir.Operation, result: Encoding) -> Operands:
@@ -282,5 +295,5 @@ def _scaled_dot_operands(op: ir.Operation, result: Encoding) -> Operands:
     return [None, None, result, *[None for _ in list(op.operands)[3:]]]
 
 
-add(LayoutRule(Kind.ANCHOR, _dot_result, _scaled_dot_operands), "tt.dot_scaled")
-add(LayoutRule(Kind.ANCHOR, _first, _all), "ttg.warp_group_dot_wait")
+_add(LayoutRule(Kind.ANCHOR, _dot_result, _scaled_dot_operands), "tt.dot_scaled")
+_add(LayoutRule(Kind.ANCHOR, _first, _all), "ttg.warp_group_dot_wait")

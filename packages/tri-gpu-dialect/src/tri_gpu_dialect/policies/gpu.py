@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tri_gpu_dialect.analysis.axis_rules import SHARED, AxisRules
+from tri_gpu_dialect.analysis.axis_rules import SHARED as SHARED_AXIS_RULES
+from tri_gpu_dialect.analysis.axis_rules import AxisRules
+from tri_gpu_dialect.analysis.layout_rules import SHARED as SHARED_LAYOUT_RULES
+from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 from tri_gpu_dialect.plans.conversion import PIECE_BYTES
 from tri_gpu_dialect.policies.async_units import AsyncPolicy, Specialization
 from tri_gpu_dialect.policies.loads import LoadStrategy
@@ -67,6 +70,7 @@ class DefaultPolicy(TypedFields):
     what costs less is computed again in the other layout.
     ``axis_rules``: how ops change what is known of addresses, ``SHARED.with_rules({...})`` with rules of the backend's own; its
     lowering table has the same.
+    ``layout_rules``: how layouts of operands and results of ops hang together, in the same way.
     """
 
     max_vector_bits: int = 128
@@ -76,7 +80,8 @@ class DefaultPolicy(TypedFields):
     pipeline: PipelinePolicy = field(default_factory=PipelinePolicy)
     async_units: AsyncPolicy = field(default_factory=AsyncPolicy)
     #: rules are code of the backend, which is in every key
-    axis_rules: AxisRules = field(default=SHARED, repr=False)
+    axis_rules: AxisRules = field(default=SHARED_AXIS_RULES, repr=False)
+    layout_rules: LayoutRules = field(default=SHARED_LAYOUT_RULES, repr=False)
 
     def vector_bits(self, element_bits: int, space: str) -> int:
         """The widest access in bits, in any memory."""

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from tri_core.api import Target
     from tri_core.mlir import ir
     from tri_gpu_dialect.analysis import AxisInfos
+    from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 
 __all__ = ["LoadStrategy"]
 
@@ -19,8 +20,9 @@ class LoadStrategy(Protocol):
     def check(self, target: Target | None) -> None:
         """Raise PluginError, with the field and a remedy, where the memories of ``target`` (None: unknown) cannot serve it."""
 
-    def suits(self, load: ir.Operation, axes: AxisInfos) -> bool:
-        """Whether ``load`` can be brought to its use so; ``axes``: what is known of the function's values."""
+    def suits(self, load: ir.Operation, axes: AxisInfos, rules: LayoutRules) -> bool:
+        """Whether ``load`` can be brought to its use so; ``axes``: what is known of the function's values; ``rules``: the
+        target's of layouts."""
 
     def pipeline(self, asked: Any) -> None:
         """Rewrite the loop of ``asked``, or say in a remark why not, or why in fewer stages than were asked for.

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.analysis.layout_rules import SHARED, encoding_of
 from tri_gpu_dialect.edit import block_ops, functions
 from tri_gpu_dialect.encodings import Blocked, Slice
 from tri_gpu_dialect.transforms.layout.rematerialize import can_be_rematerialized, rematerialized
@@ -78,9 +78,9 @@ def test_it_is_the_same_tensor_in_the_layout_that_is_wanted(ops: list[tuple[str,
         names.append(f"%v{number}")
     module = parsed("\n".join(lines))
     op = last(module)
-    assert can_be_rematerialized(op.results[0], SPREAD)
+    assert can_be_rematerialized(op.results[0], SPREAD, SHARED)
     with ir.InsertionPoint.after(op), op.location:
-        made = rematerialized(op.results[0], SPREAD, {})
+        made = rematerialized(op.results[0], SPREAD, {}, SHARED)
     assert module.operation.verify()
     assert encoding_of(made) == SPREAD
     assert encoding_of(op.results[0]) == ROW
@@ -93,7 +93,7 @@ def test_scalars_are_replaced() -> None:
     (function,) = functions(module)
     first, second, _ = function.regions[0].blocks[0].arguments
     with ir.InsertionPoint.after(op), op.location:
-        made = rematerialized(op.results[0], SPREAD, {first: second})
+        made = rematerialized(op.results[0], SPREAD, {first: second}, SHARED)
     assert made.owner.operation.operands[0] == second
     assert op.operands[0] == first
 
@@ -108,10 +108,10 @@ def test_scalars_are_replaced() -> None:
 )
 def test_others_are_not(lines: str) -> None:
     module = parsed(lines)
-    assert not can_be_rematerialized(last(module).results[0], SPREAD)
+    assert not can_be_rematerialized(last(module).results[0], SPREAD, SHARED)
 
 
 def test_nor_is_what_takes_many_ops() -> None:
     lines = [RANGE, *(f"%v{i} = arith.addi {f'%v{i - 1}' if i else '%r'}, %r : ROWi32" for i in range(40))]
     module = parsed("\n".join(lines))
-    assert not can_be_rematerialized(last(module).results[0], SPREAD)
+    assert not can_be_rematerialized(last(module).results[0], SPREAD, SHARED)

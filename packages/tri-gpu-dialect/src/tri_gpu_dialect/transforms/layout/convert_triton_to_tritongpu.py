@@ -21,7 +21,7 @@ from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, pack_of, rule_for
+from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, pack_of
 from tri_gpu_dialect.dialect.markers import CONVERSION_BYTES
 from tri_gpu_dialect.edit import (
     GLOBAL,
@@ -162,7 +162,7 @@ class _Conversion:
 
     def agree(self, op: ir.Operation) -> None:
         """Make operands and results agree, starting from the result where that is possible."""
-        rule = rule_for(op)
+        rule = self.options.policy.layout_rules.of(op)
         if rule.kind in (Kind.SOURCE, Kind.SINK, Kind.FIXED):
             return
         own = next((e for r in op.results if (e := encoding_of(r)) is not None), None)

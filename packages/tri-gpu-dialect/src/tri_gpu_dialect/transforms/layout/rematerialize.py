@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.layout_rules import Kind, rule_for
+from tri_gpu_dialect.analysis.layout_rules import Kind, LayoutRules
 from tri_gpu_dialect.edit import set_encoding
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.types import tensor_info
@@ -17,13 +17,13 @@ __all__ = ["can_be_rematerialized", "rematerialized"]
 _HORIZON = 32
 
 
-def can_be_rematerialized(value: ir.Value, encoding: Encoding) -> bool:
-    """Whether ``value``, a tensor, is made of scalars and constants by few ops that have a rule for ``encoding``."""
+def can_be_rematerialized(value: ir.Value, encoding: Encoding, rules: LayoutRules) -> bool:
+    """Whether ``value``, a tensor, is made of scalars and constants by few ops that by ``rules`` can be in ``encoding``."""
     ahead, count = [(value, encoding)], 0
     while ahead:
         here, wanted = ahead.pop()
         count += 1
-        operands = _operands(here, wanted)
+        operands = _operands(here, wanted, rules)
         if operands is None or count > _HORIZON:
             return False
         ahead += [
@@ -32,14 +32,14 @@ def can_be_rematerialized(value: ir.Value, encoding: Encoding) -> bool:
     return True
 
 
-def _operands(value: ir.Value, encoding: Encoding) -> list[Encoding | None] | None:
+def _operands(value: ir.Value, encoding: Encoding, rules: LayoutRules) -> list[Encoding | None] | None:
     """The layouts in which the operands of the op that makes ``value`` give it in ``encoding``, None for scalars; None: it cannot be."""
     if isinstance(value.owner, ir.Block):
         return None
     op = value.owner.operation
     if not is_rematerializable(op) or len(op.results) != 1 or len(op.regions):
         return None
-    rule = rule_for(op)
+    rule = rules.of(op)
     if rule.kind is Kind.SOURCE:
         return [None] * len(op.operands)
     found = rule.operands(op, encoding) if rule.kind is Kind.FLOW else None
@@ -51,15 +51,17 @@ def _operands(value: ir.Value, encoding: Encoding) -> list[Encoding | None] | No
     return [wanted if is_tensor else None for is_tensor, wanted in zip(are_tensors, found, strict=True)]
 
 
-def rematerialized(value: ir.Value, encoding: Encoding, scalars: Mapping[ir.Value, ir.Value]) -> ir.Value:
+def rematerialized(
+    value: ir.Value, encoding: Encoding, scalars: Mapping[ir.Value, ir.Value], rules: LayoutRules
+) -> ir.Value:
     """``value`` in ``encoding``, computed at the ambient insertion point, with ``scalars`` in the place of others.
 
-    It is one of those that :func:`can_be_rematerialized`.
+    It is one of those that :func:`can_be_rematerialized` by the same ``rules``.
     """
-    op, layouts = value.owner.operation, _operands(value, encoding)
+    op, layouts = value.owner.operation, _operands(value, encoding, rules)
     assert layouts is not None
     operands = [
-        scalars.get(v, v) if wanted is None else rematerialized(v, wanted, scalars)
+        scalars.get(v, v) if wanted is None else rematerialized(v, wanted, scalars, rules)
         for v, wanted in zip(op.operands, layouts, strict=True)
     ]
     made = op.clone(ip=ir.InsertionPoint.current).operation

@@ -22,7 +22,7 @@ from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.access import Lines
 from tri_gpu_dialect.analysis.layout_assignment import Assignment, Key, assign, key_of, mark
-from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
+from tri_gpu_dialect.analysis.layout_rules import Kind, LayoutRules, Operands, encoding_of
 from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.dialect.markers import MARK
 from tri_gpu_dialect.edit import (
@@ -53,17 +53,18 @@ class RemoveLayoutConversions(Pass):
         """Reassign layouts in every function of ``module``."""
         threads = module_int(module, "ttg.num-warps") * module_int(module, "ttg.threads-per-warp")
         lines = Lines.of(None if context is None else context.target)
+        rules = self.policy.layout_rules
         for function in functions(module):
-            own = _take_out(function)
-            found = assign(function, own, threads, lines)
+            own = _take_out(function, rules)
+            found = assign(function, own, threads, lines, rules)
             for op in found.dead:
                 op.erase()
-            rewriter = _Rewriter(found, self.policy.conversion_cost)
+            rewriter = _Rewriter(found, rules, self.policy.conversion_cost)
             for block in function.regions[0].blocks:
                 rewriter.block(block)
 
 
-def _take_out(function: ir.Operation) -> dict[Key, Operands]:
+def _take_out(function: ir.Operation, rules: LayoutRules) -> dict[Key, Operands]:
     """Remove all conversions; gives the operand layouts of the ops that have a say, as they were before."""
     conversions: list[ir.Operation] = []
     own: dict[Key, Operands] = {}
@@ -72,7 +73,7 @@ def _take_out(function: ir.Operation) -> dict[Key, Operands]:
         if isa(op, ConvertLayoutOp):
             conversions.append(op)
         elif len(op.operands):
-            kind = rule_for(op).kind
+            kind = rules.of(op).kind
             if kind is Kind.ANCHOR or (kind is Kind.FIXED and not (is_control(op) or ends_region(op))):
                 given = [encoding_of(v) for v in op.operands]
                 # in the scalar region of a reduction, say, there are no layouts
@@ -98,6 +99,7 @@ def _is_same(value: ir.Value, encoding: Encoding) -> bool:
 @dataclass
 class _Rewriter:
     found: Assignment
+    rules: LayoutRules
     conversion_cost: int
     #: values in further layouts, by value and layout
     versions: dict[tuple[ir.Value, Encoding], ir.Value] = field(default_factory=dict)
@@ -128,7 +130,7 @@ class _Rewriter:
             if MARK in op.attributes:
                 del op.attributes[MARK]
             return
-        rule = rule_for(op)
+        rule = self.rules.of(op)
         if rule.kind is Kind.SINK:
             return
         layouts = self.layouts(op)
@@ -155,7 +157,7 @@ class _Rewriter:
         for result in op.results:
             set_encoding(result, encoding)
         if original:
-            self.fetch(op, original, rule_for(op).operands(op, encoding))
+            self.fetch(op, original, self.rules.of(op).operands(op, encoding))
 
     def fetch(self, op: ir.Operation, original: list[ir.Value], encodings: Operands | None) -> None:
         """Set the operands of ``op`` to versions of ``original`` in ``encodings``."""
@@ -182,8 +184,11 @@ class _Rewriter:
         if isinstance(owner, ir.Block):
             return convert(value, encoding, ir.InsertionPoint.at_block_begin(owner), value.location)
         op = owner.operation
-        if self.is_larger_than_its_source(op) or self.is_cheaper_again(op, encoding):
-            needed = rule_for(op).operands(op, encoding)
+        rule = self.rules.of(op)
+        if rule.kind is not Kind.FIXED and (
+            self.is_larger_than_its_source(op) or self.is_cheaper_again(op, encoding)
+        ):
+            needed = rule.operands(op, encoding)
             copy = op.clone(ip=ir.InsertionPoint.after(op)).operation
             set_encoding(copy.results[0], encoding)
             self.fetch(copy, list(op.operands), needed)
@@ -198,8 +203,11 @@ class _Rewriter:
     def cost_again(self, op: ir.Operation, encoding: Encoding, left: int) -> int | None:
         """The work per element of ``op`` in ``encoding`` from values that are there in it; None if above ``left``."""
         own = Instructions.of(op.name)
-        needed = rule_for(op).operands(op, encoding) if own is not None and len(op.results) == 1 else None
-        if own is None or own > left or needed is None:
+        if own is None or own > left or len(op.results) != 1:
+            return None
+        rule = self.rules.of(op)
+        needed = None if rule.kind is Kind.FIXED else rule.operands(op, encoding)
+        if needed is None:
             return None
         total = own
         for value, wanted in zip(op.operands, needed, strict=True):

@@ -2,7 +2,7 @@
 
 Every tensor has an encoding whose layout covers it and has as many lanes, warps and blocks as the module
 (within a partition: as many warps as its ``ttg.warp_specialize``) says; and the operands and results of every op go together, as
-:mod:`tri_gpu_dialect.analysis.layout_rules` says.  For tests, and for authors of passes.
+the target's rules (:mod:`tri_gpu_dialect.analysis.layout_rules`) say.  For tests, and for authors of passes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, rule_for
+from tri_gpu_dialect.analysis.layout_rules import Kind, LayoutRules, encoding_of
 from tri_gpu_dialect.dialect import WarpSpecializeOp
 from tri_gpu_dialect.dialect.partitions import partition_blocks, warp_counts
 from tri_gpu_dialect.edit import all_ops, functions, module_int
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, layout_for, of
 from tri_gpu_dialect.layouts.encoding import Encoding
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import shape_of, tensor_info
 
 __all__ = ["VerifyLayouts"]
@@ -33,6 +34,8 @@ class VerifyLayouts(Pass):
     """See the module; raises VerificationError at the first disagreement."""
 
     name: ClassVar[str] = "verify-layouts"
+
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Check all functions; changes nothing."""
@@ -45,7 +48,7 @@ class VerifyLayouts(Pass):
             warps = _warps_of_partitions(function)
             for op in all_ops(function):
                 own = {**sizes, WARP: warps.get(op, sizes[WARP])}
-                if (complaint := _complaint(op, own)) is not None:
+                if (complaint := _complaint(op, own, self.policy.layout_rules)) is not None:
                     raise VerificationError(f"{op.name}: {complaint}", location=source_location(op.location))
 
 
@@ -60,13 +63,13 @@ def _warps_of_partitions(function: ir.Operation) -> dict[ir.Operation, int]:
     return found
 
 
-def _complaint(op: ir.Operation, sizes: dict[str, int]) -> str | None:
+def _complaint(op: ir.Operation, sizes: dict[str, int], rules: LayoutRules) -> str | None:
     for result in op.results:
         if tensor_info(result.type) is not None and (found := _wrong_size(result.type, sizes)):
             return found
     if is_control(op):
         return _control(op)
-    rule = rule_for(op)
+    rule = rules.of(op)
     if rule.kind in (Kind.SOURCE, Kind.SINK, Kind.FIXED):
         return None
     own = next((e for r in op.results if (e := encoding_of(r)) is not None), None)

@@ -14,6 +14,7 @@ from tri_core.ir.regions import For
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import cast
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads
 from tri_gpu_dialect.dialect.markers import LATE
 from tri_gpu_dialect.edit import block_ops, i32_attribute
@@ -36,12 +37,13 @@ _WAIT, _BEFORE, _COPY, _REST, _COUNT = range(5)
 
 @dataclass
 class CopiedLoop:
-    """One loop whose ``loads`` are copied to ``rings`` of ``buffers``."""
+    """One loop whose ``loads`` are copied to ``rings`` of ``buffers``; ``rules``: the target's of layouts."""
 
     loop: ir.Operation
     loads: PipelinedLoads
     buffers: list[CopyBuffer]
     rings: Rings
+    rules: LayoutRules
     memory: list[ir.Value] = field(default_factory=list)
 
     def run(self) -> None:
@@ -147,7 +149,11 @@ class CopiedLoop:
         spread = self.buffers[number].spread
 
         def given(value: ir.Value) -> ir.Value:
-            return known.get(value, value) if spread is None else rematerialized(value, spread, known)
+            return (
+                known.get(value, value)
+                if spread is None
+                else rematerialized(value, spread, known, self.rules)
+            )
 
         pointers, *others = (given(v) for v in (view.ptr, view.other) if v is not None)
         masks = [] if view.mask is None else [given(view.mask)]

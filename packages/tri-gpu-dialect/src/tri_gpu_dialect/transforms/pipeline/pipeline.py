@@ -72,7 +72,11 @@ class Pipeline(Pass):
             if not loops:
                 continue
             # all plans before any change: what is known of addresses is computed once
-            suits = functools.partial(strategy.suits, axes=axis_info(function, self.policy.axis_rules))
+            suits = functools.partial(
+                strategy.suits,
+                axes=axis_info(function, self.policy.axis_rules),
+                rules=self.policy.layout_rules,
+            )
             plans = [pipelined_loads(loop, suits) for loop in loops]
             for loop, plan in zip(loops, plans, strict=True):
                 if plan is None and self.stages_of(loop) > 1 and (why := obstacle(loop, suits)) is not None:
@@ -97,6 +101,7 @@ class Pipeline(Pass):
                             warps,
                             by_cycles=self.policy.dots.memory_by_cycles,
                             chains_dots=bool(self.policy.async_units.pipeline_chained_dots),
+                            layout_rules=self.policy.layout_rules,
                         )
                     )
 

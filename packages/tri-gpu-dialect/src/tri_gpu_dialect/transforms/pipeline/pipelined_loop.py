@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tri_core.api import Target
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import readers
@@ -20,7 +21,8 @@ class PipelinedLoop:
     """``loop``, a counted one, whose ``loads`` are to be issued ahead, in ``stages`` stages, two at least, as asked for.
 
     ``room``: the shared memory beside it; ``target``: None where it is unknown; ``warps`` of a CTA; ``by_cycles``: operands lie in shared
-    memory by cycles; ``chains_dots``: dots may stay under way beside the next iteration's (both as the policy says).
+    memory by cycles; ``chains_dots``: dots may stay under way beside the next iteration's; ``layout_rules``: the
+    target's (all three as the policy says).
     """
 
     loop: ir.Operation
@@ -31,6 +33,7 @@ class PipelinedLoop:
     warps: int
     by_cycles: bool
     chains_dots: bool
+    layout_rules: LayoutRules
 
     def remark(self, text: str) -> None:
         """Say ``text`` of the loop."""

@@ -15,6 +15,7 @@ from tri_core.passes.origins import is_zero
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.analysis.carried_dots import carried_dots, late_dots
+from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.layouts import BLOCK, OFFSET, Banks, vector_access
 from tri_gpu_dialect.layouts.shared import row_major
@@ -65,9 +66,9 @@ class AsyncCopy(TypedFields):
             )
         check_shared("AsyncCopy", target)
 
-    def suits(self, load: ir.Operation, axes: AxisInfos) -> bool:
+    def suits(self, load: ir.Operation, axes: AxisInfos, rules: LayoutRules) -> bool:
         """Whether ``load`` can be an asynchronous copy: of matrices, in accesses of one of the widths, or of rows."""
-        return _suits(load, axes, self.bits)
+        return _suits(load, axes, self.bits, rules)
 
     def pipeline(self, asked: PipelinedLoop) -> None:
         """See :class:`tri_gpu_dialect.policies.loads.LoadStrategy`."""
@@ -89,7 +90,7 @@ class AsyncCopy(TypedFields):
         if rings is None or rings.buffers < asked.stages:
             asked.remark(asked.too_little(wanted, rings))
         if rings is not None:
-            CopiedLoop(loop, asked.loads, buffers, rings).run()
+            CopiedLoop(loop, asked.loads, buffers, rings, asked.layout_rules).run()
 
     def lacking(self, asked: PipelinedLoop, wanted: Rings) -> OutOfResources:
         """The error of a loop that does not get the fewest stages."""
@@ -104,7 +105,7 @@ class AsyncCopy(TypedFields):
         )
 
 
-def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int]) -> bool:
+def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int], rules: LayoutRules) -> bool:
     """Whether ``load`` can be an asynchronous copy: of matrices, in accesses of one of the ``widths`` in bits, or of rows."""
     info = tensor_info(load.results[0].type)
     if not isa(load, LoadOp) or info is None or info.bitwidth < 8 or reads_again(load):
@@ -114,7 +115,7 @@ def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int]) -> bool:
         return False
     if info.rank == 1:
         given = [v for v in (view.ptr, view.mask, view.other) if v is not None]
-        is_cheap = all(can_be_rematerialized(v, row_spread(load)) for v in given)
+        is_cheap = all(can_be_rematerialized(v, row_spread(load), rules) for v in given)
         return is_cheap and info.bitwidth in widths and _is_one_block(load)
     if not stays_in_block(load):
         return False

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tri_core.api import Target
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos
+from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 from tri_gpu_dialect.transforms.pipeline.loaded_loop import LoadedLoop, is_matrix, lacking_registers
 from tri_gpu_dialect.transforms.pipeline.pipelined_loop import PipelinedLoop
 from tri_gpu_dialect.transforms.pipeline.strategies.checks import check_stages
@@ -31,7 +32,7 @@ class InRegisters(TypedFields):
     def check(self, target: Target | None) -> None:
         """See :class:`tri_gpu_dialect.policies.loads.LoadStrategy`: any target has registers."""
 
-    def suits(self, load: ir.Operation, axes: AxisInfos) -> bool:
+    def suits(self, load: ir.Operation, axes: AxisInfos, rules: LayoutRules) -> bool:
         """Whether ``load`` gives a matrix."""
         return is_matrix(load)
 

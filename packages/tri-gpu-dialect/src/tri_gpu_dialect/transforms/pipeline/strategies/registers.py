@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from tri_core.api import Target
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos
+from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 from tri_gpu_dialect.layouts import Banks
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import CopyBuffer, readers
 from tri_gpu_dialect.transforms.pipeline.loaded_loop import LoadedLoop, is_matrix, lacking_registers
@@ -37,7 +38,7 @@ class ThroughRegisters(TypedFields):
         """See :class:`tri_gpu_dialect.policies.loads.LoadStrategy`."""
         check_shared("ThroughRegisters", target)
 
-    def suits(self, load: ir.Operation, axes: AxisInfos) -> bool:
+    def suits(self, load: ir.Operation, axes: AxisInfos, rules: LayoutRules) -> bool:
         """Whether ``load`` gives a matrix that is to be issued ahead."""
         return is_matrix(load) and (self.keep_converted or bool(readers(load)))
 
