@@ -10,7 +10,7 @@ import numpy as np
 import tri
 import tri.language as tl
 
-__all__ = ["DTYPES", "machine_code", "matmul", "run"]
+__all__ = ["DTYPES", "compiled_matmul", "machine_code", "matmul", "run"]
 
 #: MLIR's element types -> NumPy's
 DTYPES: dict[str, Any] = {
@@ -80,7 +80,12 @@ _POINTERS = {"f16": "fp16", "bf16": "bf16", "i8": "i8", "f8E4M3FNUZ": "fp8e4b8",
 
 
 def machine_code(chip: str, kind: str, block: tuple[int, int, int], **options: int) -> str:
-    """The assembly of the matmul for ``chip``, by four wavefronts unless ``options`` say otherwise; arrays are small, sizes multiples of 16."""
+    """The assembly of :func:`compiled_matmul`."""
+    return str(compiled_matmul(chip, kind, block, **options).asm["amdgcn"])
+
+
+def compiled_matmul(chip: str, kind: str, block: tuple[int, int, int], **options: int) -> Any:
+    """The matmul for ``chip``, by four wavefronts unless ``options`` say otherwise; arrays are small, sizes multiples of 16."""
     total = tl.int32 if kind == "i8" else tl.float32
     types = {
         "a_ptr": f"*{_POINTERS[kind]}",
@@ -91,4 +96,4 @@ def machine_code(chip: str, kind: str, block: tuple[int, int, int], **options: i
     types |= dict.fromkeys(("M", "N", "K"), "i32") | dict.fromkeys(values, "constexpr")
     facts = {(i,): [["tt.divisibility", 16], ["tt.pointer_range", 32]][: 2 if i < 3 else 1] for i in range(6)}
     source = tri.ASTSource(matmul, types, values, facts)
-    return str(tri.compile(source, target=f"amd:{chip}", options={"num_warps": 4, **options}).asm["amdgcn"])
+    return tri.compile(source, target=f"amd:{chip}", options={"num_warps": 4, **options})

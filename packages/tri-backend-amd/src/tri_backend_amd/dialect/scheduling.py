@@ -21,6 +21,7 @@ __all__ = [
     "IglpOp",
     "InstCounterAttr",
     "InstructionSchedHintOp",
+    "SchedBarrierOp",
     "SchedGroupOp",
     "SchedHintVariantAttr",
     "count_of",
@@ -94,6 +95,21 @@ class SchedGroupOp(MachineOp, dialect=AMDG, name="sched_group"):
         """An intrinsic; all groups are of one pipeline."""
         operands = [b.int_(self.mask.value), b.int_(self.size.value), b.int_(0)]
         b.intrinsic("llvm.amdgcn.sched.group.barrier", operands, [])
+        return []
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Any]) -> Sequence[Any]:
+        """Nothing: order alone changes."""
+        return []
+
+
+class SchedBarrierOp(MachineOp, dialect=AMDG, name="sched_barrier"):
+    """Nothing but the kinds of instructions in ``mask`` is moved from one side to the other."""
+
+    mask: ir.IntegerAttr
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """An intrinsic."""
+        b.intrinsic("llvm.amdgcn.sched.barrier", [b.int_(self.mask.value)], [])
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Any]) -> Sequence[Any]:

@@ -8,6 +8,7 @@ from tri_backend_amd.lowering import (
     comparisons,
     copies,
     division,
+    late_stores,
     microscaling,
     scheduling,
     transposing_reads,
@@ -28,3 +29,4 @@ def add_rules(table: LoweringTable) -> None:
     comparisons.add_rules(table)
     division.add_rules(table)
     transposing_reads.add_rules(table)
+    late_stores.add_rules(table)

@@ -1,0 +1,59 @@
+"""Stores to LDS behind a loop's dots of what was loaded before them: what moves registers for a store stays behind the dots.
+
+LLVM orders the store itself behind the barrier in front of it, but not the ``v_perm_b32`` that put its registers together: it hoists those
+to where registers allow, right behind the loads most often, and with them the wait for the loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_backend_amd.dialect.scheduling import SchedBarrierOp
+from tri_core.ir.dots import is_dot
+from tri_core.ir.views import cast
+from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import LocalStoreOp
+from tri_gpu_dialect.edit import block_ops
+from tri_gpu_dialect.layouts import vector_access
+from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable, generic_table
+from tri_gpu_dialect.lowering.views import written_part
+from tri_gpu_dialect.lowering.words import bit_width
+
+__all__ = ["add_rules", "is_late", "moves_registers"]
+
+#: what may cross: matrix instructions (LLVM's "User Guide for AMDGPU Backend", ``llvm.amdgcn.sched.barrier``)
+_MATRIX = 0x8
+_WORD, _WIDEST = 32, 128
+
+
+def is_late(op: ir.Operation) -> bool:
+    """Whether a dot stands between ``op``, a ``ttg.local_store``, and what made its value, in one block."""
+    made = cast(op, LocalStoreOp).src.owner
+    if isinstance(made, ir.Block) or made.operation.block != op.block:
+        return False
+    ops = block_ops(op.block)
+    return any(is_dot(each) for each in ops[ops.index(made.operation) + 1 : ops.index(op)])
+
+
+def moves_registers(ctx: Lowering, op: ir.Operation) -> bool:
+    """Whether words of what ``op`` stores are of registers that are not one after the other."""
+    store = cast(op, LocalStoreOp)
+    view = ctx.shared_tensor(store.dst)
+    bits = bit_width(view.element)
+    access = vector_access(written_part(ctx, store.src.type, view), view.layout, max(_WIDEST // bits, 1))
+    run = min(max(_WORD // bits, 1), access.width)
+    return any(group[i] != group[i - i % run] + i % run for group in access.groups for i in range(len(group)))
+
+
+def _suits(ctx: Lowering, op: ir.Operation) -> bool:
+    return ctx.target.has("mfma") and is_late(op) and moves_registers(ctx, op)
+
+
+def _store(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    SchedBarrierOp.build([], [], {"mask": ir.IntegerAttr.get(ctx.b.i32, _MATRIX)})
+    return generic_table().rules[op.name][0].rule(ctx, op) or []
+
+
+def add_rules(table: LoweringTable) -> None:
+    """Register the rule."""
+    table.add("ttg.local_store", _store, when=_suits, owner=f"{__name__}.store")
