@@ -9,6 +9,7 @@ from tri_backend_amd.hsaco.stages import assembly_and_object_stages
 from tri_backend_amd.lowering import make_primitives
 from tri_backend_amd.mfma.policy import mfma_policy
 from tri_backend_amd.options import amd_options
+from tri_backend_amd.passes.accelerate_dot_scaled import AccelerateDotScaled
 from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
 from tri_backend_amd.passes.lay_out_copies import LayOutCopies
 from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
@@ -31,11 +32,12 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
 
 def _passes(target: Target, options: CommonOptions) -> Mapping[str, Sequence[Pass]]:
     """The backend's own passes of the stage ``ttgir``, by anchor."""
+    least = amd_options(options).matrix_instr_nonkdim
     copies = [LayOutCopies(options.num_stages)] if target.has(DIRECT) else []
     return {
         "ttgir.begin": [UniformOffsets()],
-        "ttgir.coalesce": [UpcastScaledOperands()],
-        "ttgir.matmul": [*copies, TransposeInThread()],
+        "ttgir.coalesce": [UpcastScaledOperands(least)],
+        "ttgir.matmul": [AccelerateDotScaled(least), *copies, TransposeInThread()],
         "ttgir.end": [ConvertToBufferOps()],
     }
 

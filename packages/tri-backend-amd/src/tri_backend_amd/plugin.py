@@ -81,7 +81,8 @@ def tri_language() -> Sequence[LanguageExtension]:
 def tri_register_ir(registry: IRRegistry) -> None:
     """The machine ops, the encodings, their text, and the passes."""
     from tri_backend_amd.dialect import AMDG, encodings
-    from tri_backend_amd.mfma import encoding, machine
+    from tri_backend_amd.mfma import encoding, machine, scaled_machine
+    from tri_backend_amd.passes.accelerate_dot_scaled import AccelerateDotScaled
     from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
     from tri_backend_amd.passes.lay_out_copies import LayOutCopies
     from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
@@ -94,6 +95,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
         encoding,
         encodings,
         machine,
+        scaled_machine,
         wmma_encoding,
         wmma_machine,
     )  # what they define is part of the dialect from here on
@@ -101,6 +103,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
     registry.add_text("amdg", "tri_backend_amd.dialect.text")
     registry.add_pass(UniformOffsets)
     registry.add_pass(UpcastScaledOperands)
+    registry.add_pass(AccelerateDotScaled)
     registry.add_pass(TransposeInThread)
     registry.add_pass(LayOutCopies)
     registry.add_pass(ConvertToBufferOps)

@@ -10,6 +10,7 @@ from tri_backend_amd.lowering import (
     division,
     late_stores,
     microscaling,
+    scaled_dots,
     scheduling,
     transposing_reads,
 )
@@ -25,6 +26,7 @@ def add_rules(table: LoweringTable) -> None:
     block_ops.add_rules(table)
     copies.add_rules(table)
     microscaling.add_rules(table)
+    scaled_dots.add_rules(table)
     scheduling.add_rules(table)
     comparisons.add_rules(table)
     division.add_rules(table)

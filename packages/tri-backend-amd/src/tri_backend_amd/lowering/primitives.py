@@ -29,11 +29,14 @@ from tri_backend_amd.lowering import exponential
 from tri_backend_amd.lowering.casts import cast_all
 from tri_backend_amd.lowering.global_buffer import GlobalBuffer
 from tri_backend_amd.lowering.lanes import reduce_wavefront, xor_lanes
+from tri_backend_amd.mfma import scaled_words
 from tri_backend_amd.mfma import words as mfma_words
 from tri_backend_amd.options import amd_options
 from tri_backend_amd.wmma import words as wmma_words
+from tri_core.dialects.tt import DotScaledOp
 from tri_core.dialects.tt.enums import AtomicOp, MemSemantic, MemSyncScope
 from tri_core.errors import InternalError, Unsupported
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
@@ -267,6 +270,8 @@ class AmdPrimitives(Primitives):
         self, b: Builder, dot: ir.Operation, index: int, registers: Sequence[ir.Value]
     ) -> Sequence[ir.Value]:
         """Words of LLVM's types, one for each instruction."""
+        if isa(dot, DotScaledOp):
+            return scaled_words.operand(b, dot, index, registers)
         return self._matrix.operand(b, self.target, dot, registers)
 
     def matrix_multiply(

@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tri_backend_amd.dialect.amdg import AMDG
 from tri_backend_amd.mfma.forms import LANES
@@ -70,6 +70,17 @@ class AmdMfma(MatrixEncoding):
     def transposing_read(self) -> TransposingRead | None:
         """``ds_read_b64_tr_b16`` and ``ds_read_b64_tr_b8`` of gfx950, for operands whose lanes are along rows or columns."""
         return TransposingRead() if self.version == 4 and min(self.instr_shape[:2]) > 4 else None
+
+    def scale_layout(self, operand: int, shape: Shape) -> LinearLayout:
+        """A lane has the scale of its row, or column, and of the group along k that its number says (CDNA4 guide, ``MFMA_SCALE``)."""
+        if self.version != 4 or min(self.instr_shape[:2]) == 4:
+            return super().scale_layout(operand, shape)
+        m, n = self.instr_shape[:2]
+        alone = replace(self, instr_shape=(m, n, LANES // (m if operand == 0 else n)))
+        if operand == 0:
+            return alone.operand_layout(0, 1, shape)
+        of_columns = alone.operand_layout(1, 1, shape[::-1])
+        return of_columns.rename_outs({_ROWS: _COLUMNS, _COLUMNS: _ROWS}).transpose_outs([_ROWS, _COLUMNS])
 
     def fragment(self, role: int, k_width: int) -> LinearLayout:
         """As AMD's instruction set guides list registers and lanes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from tri_backend_amd.direct_copies import DirectCopies
 from tri_backend_amd.mfma.encoding import AmdMfma
 from tri_backend_amd.mfma.forms import Form
 from tri_backend_amd.mfma.table import form_of, matrix_instructions, narrow_instructions
+from tri_backend_amd.mfma.work import work
 from tri_core.mlir import ir
 from tri_gpu_dialect.policies.gpu import DefaultPolicy, DotPolicy, PipelinePolicy
 from tri_gpu_dialect.policies.matrix import (
@@ -17,7 +17,6 @@ from tri_gpu_dialect.policies.matrix import (
     choose,
     contiguous_dimension,
     is_made_of_dot,
-    split_warps,
 )
 from tri_gpu_dialect.transforms.pipeline.strategies import ThroughRegisters
 from tri_gpu_dialect.types import shape_of
@@ -83,16 +82,8 @@ class MfmaPolicy(DefaultPolicy):
 
     def _cost(self, row: MatrixInstruction, shape: tuple[int, ...], depth: int) -> tuple[int, int]:
         """Passes of a wavefront's share of the dot, and the elements that it reads."""
-        m, n, _ = row.shape
         form = self._form(row)
-        *batch, rows, columns = split_warps(shape, (m, n), self.warps, whole_rows=False)
-        down, across = (
-            max(size // (split * own), 1)
-            for size, split, own in zip(shape[-2:], (rows, columns), (m, n), strict=True)
-        )
-        alone = math.prod(max(size // split, 1) for size, split in zip(shape[:-2], batch, strict=True))
-        steps = alone * down * across * (depth // form.k)
-        return steps * form.passes, alone * (down * m + across * n) * depth
+        return work(shape, depth, (form.m, form.n, form.k), form.passes, self.warps)
 
 
 def _is_across(dot: ir.Operation) -> bool:

@@ -3,24 +3,23 @@
     c = dot_scaled(a, sa, b, sb, c0)    ->    c = dot(upcast_mxfp(a, sa), upcast_mxfp(b, sb), c0)
 
 A thread's neighbours along k share scales, so the conversion takes them as their load gave them; the operand goes to the matrix
-unit by the ways of any operand.  What :func:`obstacle` tells of is gone by now: ``decompose-dot-scaled`` has asked it.
+unit by the ways of any operand.  Dots that gfx950's instruction does stay (``amdg-accelerate-dot-scaled``).  What :func:`obstacle` tells of is gone by now: ``decompose-dot-scaled`` has asked it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from tri_backend_amd.dialect.microscaling import source_of
+from tri_backend_amd.scaled_operands import ScaledOperand, bare, form_for, operands_of
 from tri_core.api import Pass, StageContext
-from tri_core.dialects.tt import BitcastOp, DotScaledOp
+from tri_core.dialects.tt import DotScaledOp
 from tri_core.dialects.tt.enums import InputPrecision, ScaleDotElemType
-from tri_core.ir.views import cast, defining_op, isa
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.dialect import ConvertLayoutOp
-from tri_gpu_dialect.edit import all_ops, convert, functions
+from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, DotOperand, transform
 from tri_gpu_dialect.types import tensor_info, tensor_type
 
@@ -29,39 +28,9 @@ __all__ = ["UpcastScaledOperands", "obstacle"]
 _WIDE = {ScaleDotElemType.BF16: "bf16", ScaleDotElemType.FP16: "f16"}
 
 
-@dataclass(frozen=True)
-class _Operand:
-    """Operand ``number`` of a scaled dot."""
-
-    number: int
-    value: ir.Value
-    scale: ir.Value | None
-    format: ScaleDotElemType
-    k_pack: bool
-
-    @property
-    def is_small(self) -> bool:
-        """Whether its elements have fewer bits than what is multiplied."""
-        return source_of(int(self.format)) is not None
-
-
-def _operands(op: ir.Operation) -> list[_Operand]:
-    view: Any = op.opview
-    formats = [ScaleDotElemType(each.value) for each in (view.a_elem_type, view.b_elem_type)]
-    packs = [
-        bool(ir.IntegerAttr(op.attributes[name]).value) if name in op.attributes else True
-        for name in ("lhs_k_pack", "rhs_k_pack")
-    ]
-    scales = [view.a_scale, view.b_scale]
-    return [
-        _Operand(n, op.operands[n], scale, format_, pack)
-        for n, (scale, format_, pack) in enumerate(zip(scales, formats, packs, strict=True))
-    ]
-
-
 def obstacle(op: ir.Operation) -> str | None:
     """Why ``op``, a ``tt.dot_scaled``, is not done this way; empty where nobody need know, None where it is."""
-    operands = _operands(op)
+    operands = operands_of(op)
     if len(op.results[0].type.shape) != 2:
         return "batches of scaled dots have no conversion of their own"
     for each in operands:
@@ -78,21 +47,29 @@ def obstacle(op: ir.Operation) -> str | None:
 
 @dataclass(frozen=True)
 class UpcastScaledOperands(Pass):
-    """See the module; at ``ttgir.coalesce``, where loads have their layouts and dots none of an instruction's."""
+    """See the module; at ``ttgir.coalesce``, where loads have their layouts and dots none of an instruction's.
+
+    ``least``: the option ``matrix_instr_nonkdim``, 0 without.
+    """
 
     name: ClassVar[str] = "amdg-upcast-scaled-operands"
     required: ClassVar[bool] = True
 
+    least: int = 0
+
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the scaled dots of every function of ``module``."""
+        processor = context.target.key.arch
         for function in functions(module):
             for op in all_ops(function):
-                if isa(op, DotScaledOp):
+                if not isa(op, DotScaledOp):
+                    continue
+                if form_for(op, processor, module_int(module, "ttg.num-warps"), self.least) is None:
                     _rewrite(op)
 
 
 def _rewrite(op: ir.Operation) -> None:
-    operands = _operands(op)
+    operands = operands_of(op)
     half = any(each.format is ScaleDotElemType.FP16 for each in operands)
     parent = encoding_of(op.results[0])
     assert parent is not None
@@ -108,9 +85,9 @@ def _rewrite(op: ir.Operation) -> None:
     op.erase()
 
 
-def _upcast(operand: _Operand, compute: ir.Type) -> ir.Value:
+def _upcast(operand: ScaledOperand, compute: ir.Type) -> ir.Value:
     """The operand times its scales, in the layout of its load."""
-    value = _bare(operand.value)
+    value = bare(operand.value)
     if operand.number:
         value = _transposed(value)
     encoding = encoding_of(value)
@@ -130,20 +107,6 @@ def _upcast(operand: _Operand, compute: ir.Type) -> ir.Value:
     type_ = tensor_type(tuple(shape), compute, encoding)
     made = _make("amdg.upcast_mxfp", type_, [value, operand.scale], kind)
     return _transposed(made) if operand.number else made
-
-
-def _bare(value: ir.Value) -> ir.Value:
-    """``value`` without conversions of its layout, as bytes where it comes from bytes."""
-    while (bare := _before(value)) is not None:
-        value = bare
-    return value
-
-
-def _before(value: ir.Value) -> ir.Value | None:
-    if (conversion := defining_op(value, ConvertLayoutOp)) is not None:
-        return conversion.src
-    bitcast = defining_op(value, BitcastOp)
-    return bitcast.src if bitcast is not None and str(bitcast.src.type.element_type) == "i8" else None
 
 
 def _transposed(value: ir.Value) -> ir.Value:

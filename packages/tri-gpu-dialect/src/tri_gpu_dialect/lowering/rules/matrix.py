@@ -92,27 +92,32 @@ def matrix_dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return by_tiles(ctx, op, multiply)
 
 
-def by_tiles(ctx: Lowering, op: ir.Operation, multiply: Multiply) -> Sequence[Lowered]:
+def by_tiles(
+    ctx: Lowering, op: ir.Operation, multiply: Multiply, pieces: Sequence[LinearLayout] | None = None
+) -> Sequence[Lowered]:
     """A dot of registers: along k from 0 upwards, every tile of the result once per step.
 
-    ``multiply`` is given the tile's place (..., m, n, k), and the fragments of A, B and the accumulator so far.
+    ``multiply`` is given the tile's place (..., m, n, k of A), and the fragments of A, B and the accumulator so far.
+    ``pieces``: one instruction's fragments of A and B, where the encoding does not have them: elements that hold several numbers.
     """
     dot = Dot(op)
     a, b, c = dot.a, dot.b, dot.c
     encoding = decode(op.results[0].type.encoding)
     assert isinstance(encoding, MatrixEncoding)
-    pieces = [encoding.fragment(i, _k_width(v)) for i, v in ((0, a), (1, b))]
+    if pieces is None:
+        pieces = [encoding.fragment(i, _k_width(v)) for i, v in ((0, a), (1, b))]
     left, right = Fragments(ctx, a, pieces[0]), Fragments(ctx, b, pieces[1])
     total = Fragments(ctx, c, encoding.fragment(ACCUMULATOR, 0))
     cells = dict(total.registers)
     origins = _origins(total)
-    for k in range(0, a.type.shape[-1], pieces[0].out_size("dim1")):
+    deep, high = pieces[0].out_size("dim1"), pieces[1].out_size("dim0")
+    for step, k in enumerate(range(0, a.type.shape[-1], deep)):
         for *batch, m, n in origins:
             places = total.places((*batch, m, n))
             made = multiply(
                 (*batch, m, n, k),
                 _operand(ctx, op, 0, left, (*batch, m, k)),
-                _operand(ctx, op, 1, right, (*batch, k, n)),
+                _operand(ctx, op, 1, right, (*batch, step * high, n)),
                 [cells[place] for place in places],
             )
             cells.update(zip(places, made, strict=True))

@@ -1,0 +1,96 @@
+"""Gives scaled dots to gfx950's MFMA: operands and scales go to the registers that it reads.
+
+    c = dot_scaled(a, sa, b, sb, c0)    ->    the same of dot_op a, dot_scale sa, dot_op b, dot_scale sb, amd_mfma c0
+
+What the instruction does not do is a plain dot of converted operands by now (``amdg-upcast-scaled-operands``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_backend_amd.mfma.encoding import AmdMfma
+from tri_backend_amd.mfma.forms import VERSIONS
+from tri_backend_amd.mfma.scaled_forms import RUN, ScaledForm
+from tri_backend_amd.scaled_operands import bare, form_for, operands_of
+from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import BitcastOp, DotScaledOp
+from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.traits import source_of
+from tri_core.ir.views import cast, defining_op, isa
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.dialect import ConvertLayoutOp
+from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
+from tri_gpu_dialect.encodings import DotOperand, DotScale
+from tri_gpu_dialect.policies.matrix import split_warps
+from tri_gpu_dialect.types import shape_of
+
+__all__ = ["AccelerateDotScaled"]
+
+
+@dataclass(frozen=True)
+class AccelerateDotScaled(Pass):
+    """See the module; at ``ttgir.matmul``, before the passes that lay out the loads of operands.
+
+    ``least``: the option ``matrix_instr_nonkdim``, 0 without.
+    """
+
+    name: ClassVar[str] = "amdg-accelerate-dot-scaled"
+    required: ClassVar[bool] = True
+
+    least: int = 0
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite the scaled dots of every function of ``module`` that an instruction does."""
+        processor = context.target.key.arch
+        for function in functions(module):
+            for op in all_ops(function):
+                if not isa(op, DotScaledOp):
+                    continue
+                warps = module_int(module, "ttg.num-warps")
+                form = form_for(op, processor, warps, self.least)
+                if form is not None:
+                    _give(op, form, processor, warps)
+
+
+def _give(op: ir.Operation, form: ScaledForm, processor: str, warps: int) -> None:
+    old = encoding_of(op.results[0])
+    assert old is not None
+    split = split_warps(shape_of(op.results[0].type), (form.m, form.n), warps, whole_rows=False)
+    encoding = AmdMfma(version=VERSIONS[processor], warps_per_cta=split, instr_shape=(form.m, form.n, form.k))
+    here, location = ir.InsertionPoint(op), op.location
+    operands = operands_of(op)
+    with here, location:
+        # the type of the bytes says nothing that the op does not
+        values = [
+            convert(bare(each.value), DotOperand(each.number, encoding, RUN), here, location)
+            for each in operands
+        ]
+        scales = [
+            convert(bare(each.scale), DotScale(each.number, encoding), here, location)
+            for each in operands
+            if each.scale is not None
+        ]
+        total = convert(cast(op, DotScaledOp).c, encoding, here, location)
+        made = ir.Operation.create(
+            op.name,
+            results=[total.type],
+            operands=[*values, total, *scales],
+            attributes=attributes_of(op),
+        )
+        back = convert(made.results[0], old, here, location)
+    op.results[0].replace_all_uses_with(back)
+    op.erase()
+    for each in operands:
+        _drop(each.value)
+
+
+def _drop(value: ir.Value) -> None:
+    """Erase what made numbers of the bytes of ``value``, if nobody else reads them: a load that is read so is no mere copy."""
+    while (op := defining_op(value)) is not None and isa(op, ConvertLayoutOp, BitcastOp):
+        if next(iter(value.uses), None) is not None:
+            return
+        value = source_of(op)
+        op.erase()
