@@ -61,6 +61,15 @@ def _gradients(of: str, width: int) -> Case:
     return Case(_OWN, f"gradients_of_{of}", f"D{width}", text, constants)
 
 
+def _scaled(format_: str, block: tuple[int, int, int]) -> Case:
+    arrays = "; ".join(f"{name}_ptr: *u8" for name in ("a", "b", "a_scale", "b_scale"))
+    sizes = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), block, strict=True))
+    constants = {"FORMAT": format_, "PACKED": 2 if format_ == "e2m1" else 1, **sizes}
+    label = f"{format_} {'x'.join(map(str, block))}"
+    types = f"{arrays}; c_ptr: *fp32; K: i32; stride_c: i32"
+    return Case(_OWN, "scaled_matmul", label, types, constants, "gfx950")
+
+
 _SMALL, _LARGE = ((128, 128, 64), 4), ((256, 256, 64), 8)
 _ROWS = "; x_stride: i32; out_stride: i32; n_cols: i32"
 _ELEMENTWISE = "out_ptr: *fp32; x_ptr: *fp32; y_ptr: *fp32; M: i32; N: i32; stride_out: i32; stride_x: i32; stride_y: i32"
@@ -77,6 +86,7 @@ CASES: Sequence[Case] = (
     *(_matmul("i8", "i32", *size) for size in (_SMALL, _LARGE)),
     *(_matmul("fp8e4b8", "fp16", *size) for size in (_SMALL, _LARGE)),
     _matmul("fp8e4nv", "fp16", *_SMALL, "gfx950"),
+    *(_scaled(format_, (side, side, 128)) for format_ in ("e2m1", "e4m3") for side in (64, 128)),
     _attention(64),
     *(_attention(128, chip) for chip in ("gfx942", "gfx90a", "gfx950")),
     *(_gradients(of, width) for of in ("keys", "queries") for width in (64, 128)),

@@ -19,6 +19,14 @@ from tri_backend_amd.cycles import CHIPS, Kind, Step, estimate, steps_of
             "v_mfma_f32_32x32x64_f8f6f4 v[0:15], v[0:7], v[8:15], v[0:15]",
             Step(Kind.MATRIX, passes=16, source=32),
         ),
+        (
+            "v_mfma_scale_f32_32x32x64_f8f6f4 v[0:15], v[0:7], v[8:11], v[0:15], v20, v21 op_sel_hi:[0,0,0] blgp:4",
+            Step(Kind.MATRIX, passes=16, source=32),
+        ),
+        (
+            "v_mfma_scale_f32_16x16x128_f8f6f4 v[0:3], v[4:7], v[8:11], v[0:3], v20, v21 op_sel_hi:[0,0,0] cbsz:4 blgp:4",
+            Step(Kind.MATRIX, passes=4, source=16),
+        ),
         ("ds_read_b128 v[0:3], v4 offset:16", Step(Kind.READ, bits=128)),
         ("ds_read_b64_tr_b16 v[0:1], v4", Step(Kind.READ, bits=64)),
         ("ds_read2_b64 v[0:3], v4 offset1:8", Step(Kind.READ, bits=128)),

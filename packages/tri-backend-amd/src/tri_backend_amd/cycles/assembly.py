@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from tri_backend_amd.cycles.steps import Kind, Step
 from tri_backend_amd.mfma.forms import LANES, VERSIONS, forms
@@ -13,8 +14,10 @@ __all__ = ["steps_of"]
 _BITS = re.compile(r"(2(?:st64)?)?_?(?:b|u|i|dword)(?:x)?(\d+)")
 _SLOW = ("v_exp", "v_log", "v_rcp", "v_rsq", "v_sqrt", "v_sin", "v_cos")
 _SHAPE = re.compile(r"v_mfma_(?:scale_)?[a-z]+\d+_(\d+)x(\d+)x(\d+)_?(\w*)")
-#: bytes a lane of the operands of ``f8f6f4``, eight registers whatever the format
+#: bytes a lane of an operand of ``f8f6f4`` that is of 8 bits
 _WHOLE = 32
+#: numbers of formats in ``cbsz`` and ``blgp``
+_LAST_OF_8_BITS, _E2M1 = 1, 4
 
 
 def steps_of(instructions: Iterable[str], processor: str, ways: float = 1.0) -> Sequence[Step]:
@@ -25,7 +28,9 @@ def steps_of(instructions: Iterable[str], processor: str, ways: float = 1.0) -> 
 def _step(line: str, processor: str, ways: float) -> Step:
     name = line.split()[0]
     if name.startswith("v_mfma"):
-        return _matrix(name, processor)
+        return (
+            _halved(_matrix(name, processor), line) if name.endswith("f8f6f4") else _matrix(name, processor)
+        )
     if name.startswith(("ds_read", "ds_load", "ds_bpermute", "ds_swizzle")):
         return Step(Kind.READ, bits=_bits(name), ways=ways)
     if name.startswith(("ds_write", "ds_store")):
@@ -59,6 +64,14 @@ def _matrix(name: str, processor: str) -> Step:
     form = alike[0]
     width = _WHOLE if form.formats is not None else k * m // LANES * form.bits // 8
     return Step(Kind.MATRIX, passes=form.passes, source=width)
+
+
+def _halved(step: Step, line: str) -> Step:
+    """Of ``f8f6f4``: half as many passes where neither operand has 8 bits, half the bytes where both have 4."""
+    formats = [int(found[1]) if (found := re.search(rf"{of}:(\d)", line)) else 0 for of in ("cbsz", "blgp")]
+    passes = step.passes // 2 if min(formats) > _LAST_OF_8_BITS else step.passes
+    source = step.source // 2 if min(formats) == _E2M1 else step.source
+    return replace(step, passes=passes, source=source)
 
 
 def _is_of(suffix: str, element: str) -> bool:
