@@ -21,6 +21,7 @@ from tri_core.compiler.optimize import optimize
 from tri_gpu_dialect.encodings import Blocked
 from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, Banks, bank_conflicts, layout_for
 from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, operand_memory
+from tri_gpu_dialect.policies.async_dots import AsyncInstruction
 
 torch = pytest.importorskip("torch")
 
@@ -28,7 +29,11 @@ SIMULATED = "sim:nvidia:sm_90a"
 BOUND = 2e-3
 MATMUL = Path(__file__).resolve().parents[4] / "docs" / "passes" / "examples" / "dot-words.mlir"
 FP8, FP8_WIDE = torch.float8_e4m3fn, torch.float8_e5m2
-TRANSPOSED = {(row.a, row.b): row for row in matrix_instructions(target("sm_90a")) if row.transposed}
+TRANSPOSED = {
+    (row.a, row.b): row
+    for row in matrix_instructions(target("sm_90a"))
+    if isinstance(row, AsyncInstruction) and row.transposed
+}
 WORDS, BYTES = TRANSPOSED["f32", "f32"], TRANSPOSED["i8", "i8"]
 
 rows = st.sampled_from((WORDS, BYTES))

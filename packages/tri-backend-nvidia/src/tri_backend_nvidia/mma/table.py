@@ -10,7 +10,8 @@ from tri_backend_nvidia.mma.memory import NvmmaShared
 from tri_core.api import Target
 from tri_core.dialects.tt.enums import InputPrecision
 from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.policies.matrix import MatrixInstruction, OperandMemory
+from tri_gpu_dialect.policies.async_dots import AsyncInstruction, OperandMemory
+from tri_gpu_dialect.policies.matrix import MatrixInstruction
 
 __all__ = ["PTX_TYPES", "matrix_instructions", "wgmma_memory"]
 
@@ -86,7 +87,7 @@ def _wgmma(widest: int) -> tuple[MatrixInstruction, ...]:
     return (*plain, *(_transposed(row) for row in plain if _BITS[row.a] in _TRANSPOSED))
 
 
-def _transposed(row: MatrixInstruction) -> MatrixInstruction:
+def _transposed(row: AsyncInstruction) -> AsyncInstruction:
     """``row`` as it computes the transposed dot: B comes from registers, whatever its order, A from memory."""
     m, n, k = row.shape
     assert isinstance(row.encoding, NvidiaMma)
@@ -94,8 +95,8 @@ def _transposed(row: MatrixInstruction) -> MatrixInstruction:
     return replace(row, shape=(n, m, k), encoding=encoding, in_registers=(1,), transposed=True)
 
 
-def _group_instruction(a: str, b: str, total: str, k: int, k_width: int, widest: int) -> MatrixInstruction:
-    return MatrixInstruction(
+def _group_instruction(a: str, b: str, total: str, k: int, k_width: int, widest: int) -> AsyncInstruction:
+    return AsyncInstruction(
         a=a,
         b=b,
         accumulator=total,

@@ -23,7 +23,8 @@ from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import constant, convert, i32_attribute
 from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.policies.matrix import WarpGroup, contiguous_dimension
+from tri_gpu_dialect.policies.async_dots import WarpGroup
+from tri_gpu_dialect.policies.matrix import contiguous_dimension
 from tri_gpu_dialect.types import shape_of, tensor_info
 
 __all__ = ["group_dot", "operand_memory"]

@@ -7,7 +7,8 @@ from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, GROUP_WARPS, NARROWEST,
 from tri_core.api import Target
 from tri_core.dialects.tt.enums import InputPrecision
 from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.policies.matrix import MatrixInstruction, OperandMemory
+from tri_gpu_dialect.policies.async_dots import AsyncInstruction, OperandMemory
+from tri_gpu_dialect.policies.matrix import MatrixInstruction
 
 __all__ = ["instructions", "operand_memory"]
 
@@ -37,8 +38,8 @@ def instructions(target: Target) -> tuple[MatrixInstruction, ...]:
     return tuple(_row(*row) for row in _ROWS if row[0] != "i8" or target.key.arch in _INTEGERS)
 
 
-def _row(a: str, b: str, total: str, bits: int) -> MatrixInstruction:
-    return MatrixInstruction(
+def _row(a: str, b: str, total: str, bits: int) -> AsyncInstruction:
+    return AsyncInstruction(
         a=a,
         b=b,
         accumulator=total,

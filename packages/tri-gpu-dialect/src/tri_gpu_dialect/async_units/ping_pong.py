@@ -27,6 +27,7 @@ from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpec
 from tri_gpu_dialect.dialect.ordered_barriers import ORDERED_BARRIER
 from tri_gpu_dialect.dialect.partitions import default_block
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, i32_attribute, make, module_int, terminator
+from tri_gpu_dialect.policies.async_dots import AsyncInstruction
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 
 __all__ = ["PingPong"]
@@ -47,7 +48,8 @@ class PingPong(Pass):
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Put ordered barriers into the consumers of every function of ``module``."""
-        warps = max((row.group_warps for row in self.policy.dots.instructions), default=1)
+        rows = self.policy.dots.instructions
+        warps = max((row.group_warps for row in rows if isinstance(row, AsyncInstruction)), default=1)
         groups = module_int(module, "ttg.num-warps") // warps
         if self.policy.async_units.ping_pong is False or (groups < 2 and not is_listening()):
             return

@@ -1,11 +1,13 @@
 """What backends say to the shared passes: typed records of choices, a module for each family."""
 
+from tri_gpu_dialect.policies.async_dots import AsyncInstruction, OperandMemory
 from tri_gpu_dialect.policies.async_units import AsyncPolicy, BlockCopies, Specialization
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy, DotPolicy, PipelinePolicy
-from tri_gpu_dialect.policies.matrix import MatrixInstruction, OperandMemory
+from tri_gpu_dialect.policies.matrix import MatrixInstruction
 
 __all__ = [
     "DEFAULT_POLICY",
+    "AsyncInstruction",
     "AsyncPolicy",
     "BlockCopies",
     "DefaultPolicy",

@@ -34,13 +34,9 @@ from tri_gpu_dialect.encodings import Blocked, Encoding, MatrixEncoding, SharedE
 from tri_gpu_dialect.layouts.cluster import share
 from tri_gpu_dialect.plans.cta_split import dot_blocks
 from tri_gpu_dialect.plans.dot_chains import chained
+from tri_gpu_dialect.policies.async_dots import AsyncInstruction, OperandSource
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
-from tri_gpu_dialect.policies.matrix import (
-    MatrixInstruction,
-    OperandSource,
-    choose,
-    operand_sources,
-)
+from tri_gpu_dialect.policies.matrix import MatrixInstruction, choose
 from tri_gpu_dialect.types import bitwidth, shape_of, tensor_info, tensor_type
 
 __all__ = ["AccelerateMatmul"]
@@ -83,12 +79,12 @@ class AccelerateMatmul(Pass):
         """
         found = [self.policy.mma(dot) for dot in dots]
         for i, (dot, row) in enumerate(zip(dots, found, strict=True)):
-            if row is not None and row.transposed and chained[i]:
-                found[i] = self._among(lambda row: not row.transposed, dot)
+            if _is_transposed(row) and chained[i]:
+                found[i] = self._among(lambda row: not _is_transposed(row), dot)
         if limit is None or _buffer_bytes(dots, found) <= limit:
             return found
         for dot, row in zip(dots, found, strict=True):
-            if row is not None and row.memory is not None:
+            if isinstance(row, AsyncInstruction):
                 declined(
                     self.name,
                     dot,
@@ -96,7 +92,9 @@ class AccelerateMatmul(Pass):
                     limit,
                 )
         return [
-            row if row is None or row.memory is None else self._among(lambda row: row.memory is None, dot)
+            self._among(lambda row: not isinstance(row, AsyncInstruction), dot)
+            if isinstance(row, AsyncInstruction)
+            else row
             for dot, row in zip(dots, found, strict=True)
         ]
 
@@ -108,6 +106,11 @@ class AccelerateMatmul(Pass):
         return choose([row for row in table if suits(row)], dot)
 
 
+def _is_transposed(row: MatrixInstruction | None) -> bool:
+    """Whether ``row`` computes the transposed dot."""
+    return isinstance(row, AsyncInstruction) and row.transposed
+
+
 def _buffer_bytes(dots: Sequence[ir.Operation], rows: Sequence[MatrixInstruction | None]) -> int:
     """Bytes of the buffers that may be in use at once.
 
@@ -117,7 +120,7 @@ def _buffer_bytes(dots: Sequence[ir.Operation], rows: Sequence[MatrixInstruction
     far: dict[tuple[ir.Value, SharedEncoding], int] = {}
     near = []
     for dot, row in zip(dots, rows, strict=True):
-        sources = None if row is None or row.memory is None else operand_sources(row, dot)
+        sources = row.sources(dot) if isinstance(row, AsyncInstruction) else None
         if row is None or sources is None:
             continue
         own = 0
@@ -142,7 +145,7 @@ def _rewrite(dot: ir.Operation, row: MatrixInstruction, warps: int, whole_rows: 
     encoding = row.result(own, row.split(own, warps, whole_rows=whole_rows))
     if blocks:
         encoding = replace(encoding, cga_layout=blocks)  # type: ignore[type-var]  # of a vendor that has clusters
-    sources = None if row.memory is None else operand_sources(row, dot)
+    sources = row.sources(dot) if isinstance(row, AsyncInstruction) else None
     with ir.InsertionPoint(dot), dot.location:
         total = _operand(Dot(dot).c, row.accumulator, encoding)
         if sources is None:
