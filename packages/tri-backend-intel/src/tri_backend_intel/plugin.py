@@ -9,6 +9,7 @@ from tri_core.api import BackendInfo, Simulation, hookimpl
 
 if TYPE_CHECKING:
     from tri_core.api import (
+        AotLauncher,
         CommonOptions,
         ConformanceProfile,
         DeviceInfo,
@@ -130,6 +131,14 @@ def tri_runtime(device_kind: str) -> Runtime:
     from tri_backend_intel.runtime import IntelRuntime
 
     return IntelRuntime()
+
+
+@hookimpl
+def tri_aot(target: Target) -> AotLauncher:
+    """SPIR-V inside of C sources that open Level Zero's loader themselves."""
+    from tri_backend_intel.aot import launcher
+
+    return launcher(target)
 
 
 @hookimpl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["architecture_of"]
+__all__ = ["architecture_of", "devices_like"]
 
 #: PCI device ids, both ends included -> architecture (the lists are in Linux' intel/pciids.h)
 _PCI: tuple[tuple[int, int, str], ...] = (
@@ -26,6 +26,8 @@ _PCI: tuple[tuple[int, int, str], ...] = (
     (0xE200, 0xE22F, "bmg"),
     (0xFD80, 0xFD81, "ptl"),
 )
+#: a GPU that is not listed, by whether it has sub-groups of 8
+_UNLISTED = {True: "xe-lp", False: "ptl"}
 
 
 def architecture_of(device_id: int, sub_group_sizes: Sequence[int]) -> str:
@@ -33,4 +35,9 @@ def architecture_of(device_id: int, sub_group_sizes: Sequence[int]) -> str:
     for first, last, name in _PCI:
         if first <= device_id <= last:
             return name
-    return "xe-lp" if 8 in sub_group_sizes else "ptl"
+    return _UNLISTED[8 in sub_group_sizes]
+
+
+def devices_like(arch: str) -> tuple[tuple[tuple[int, int, bool], ...], bool]:
+    """Ranges of PCI ids, of which the first with an id says whether it is ``arch``; whether an unlisted GPU may be."""
+    return tuple((first, last, name == arch) for first, last, name in _PCI), arch in _UNLISTED.values()
