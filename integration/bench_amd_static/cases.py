@@ -66,7 +66,7 @@ def _scaled(format_: str, block: tuple[int, int, int]) -> Case:
     sizes = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), block, strict=True))
     constants = {"FORMAT": format_, "PACKED": 2 if format_ == "e2m1" else 1, **sizes}
     label = f"{format_} {'x'.join(map(str, block))}"
-    types = f"{arrays}; c_ptr: *fp32; K: i32; stride_c: i32"
+    types = f"{arrays}; c_ptr: *fp32; K: i32; stride: i32; stride_scale: i32; stride_c: i32"
     return Case(_OWN, "scaled_matmul", label, types, constants, "gfx950")
 
 

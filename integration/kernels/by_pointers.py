@@ -113,18 +113,18 @@ def paged_gather(
 
 @tri.jit
 def scaled_matmul(
-    a_ptr, b_ptr, a_scale_ptr, b_scale_ptr, c_ptr, K, stride_c,
+    a_ptr, b_ptr, a_scale_ptr, b_scale_ptr, c_ptr, K, stride, stride_scale, stride_c,
     FORMAT: tl.constexpr, PACKED: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
 ):  # fmt: skip
-    """Rows of ``FORMAT``, ``PACKED`` numbers a byte, of A and of the transposed B; K is a multiple of BLOCK_K, 32 numbers have an e8m0."""
+    """Rows of ``FORMAT``, ``PACKED`` numbers a byte, of A and of the transposed B, ``stride`` bytes apart; K is a multiple of BLOCK_K, 32 numbers have an e8m0."""
     rows, columns = tl.program_id(0) * BLOCK_M, tl.program_id(1) * BLOCK_N
     m, n = rows + tl.arange(0, BLOCK_M), columns + tl.arange(0, BLOCK_N)
     bytes_, groups = tl.arange(0, BLOCK_K // PACKED), tl.arange(0, BLOCK_K // 32)
     acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
     for k in range(0, K, BLOCK_K):
-        a = tl.load(a_ptr + m[:, None] * (K // PACKED) + (k // PACKED + bytes_[None, :]))
-        b = tl.load(b_ptr + n[None, :] * (K // PACKED) + (k // PACKED + bytes_[:, None]))
-        a_scale = tl.load(a_scale_ptr + m[:, None] * (K // 32) + (k // 32 + groups[None, :]))
-        b_scale = tl.load(b_scale_ptr + n[:, None] * (K // 32) + (k // 32 + groups[None, :]))
+        a = tl.load(a_ptr + m[:, None] * stride + (k // PACKED + bytes_[None, :]))
+        b = tl.load(b_ptr + n[None, :] * stride + (k // PACKED + bytes_[:, None]))
+        a_scale = tl.load(a_scale_ptr + m[:, None] * stride_scale + (k // 32 + groups[None, :]))
+        b_scale = tl.load(b_scale_ptr + n[:, None] * stride_scale + (k // 32 + groups[None, :]))
         acc = tl.dot_scaled(a, a_scale, FORMAT, b, b_scale, FORMAT, acc)
     tl.store(c_ptr + m[:, None] * stride_c + n[None, :], acc)

@@ -28,7 +28,7 @@ PAIRS = [(a, b) for a in FORMATS for b in FORMATS]
 
 @tri.jit
 def scaled(
-    a, b, a_scale, b_scale, c, K, sbn, sbk,
+    a, b, a_scale, b_scale, c, K, sbn, ss, sbk,
     M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr, FA: tl.constexpr, FB: tl.constexpr, PA: tl.constexpr, PB: tl.constexpr,
 ):  # fmt: skip
     """One block; ``PA`` and ``PB``: numbers a byte."""
@@ -38,8 +38,8 @@ def scaled(
     for k in range(0, K, BK):
         x = tl.load(a + m[:, None] * (K // PA) + k // PA + ka[None, :])
         y = tl.load(b + n[None, :] * sbn + (k // PB + kb[:, None]) * sbk)
-        sx = tl.load(a_scale + m[:, None] * (K // 32) + k // 32 + groups[None, :])
-        sy = tl.load(b_scale + n[:, None] * (K // 32) + k // 32 + groups[None, :])
+        sx = tl.load(a_scale + m[:, None] * ss + k // 32 + groups[None, :])
+        sy = tl.load(b_scale + n[:, None] * ss + k // 32 + groups[None, :])
         total = tl.dot_scaled(x, sx, FA, y, sy, FB, total)
     tl.store(c + m[:, None] * N + n[None, :], total)
 
@@ -88,7 +88,20 @@ def check(
     names = {"FA": pair[0], "FB": pair[1], "PA": 1 + (pair[0] == "e2m1"), "PB": 1 + (pair[1] == "e2m1")}
     with tri.target(f"sim:amd:{arch}"):
         kernel = scaled[(1,)](
-            codes[0], b, *e8m0, found, depth, *strides, M=m, N=n, BK=step, **names, num_warps=warps, **options
+            codes[0],
+            b,
+            *e8m0,
+            found,
+            depth,
+            strides[0],
+            depth // 32,
+            strides[1],
+            M=m,
+            N=n,
+            BK=step,
+            **names,
+            num_warps=warps,
+            **options,
         )
     wanted = exact[0] @ exact[1].T + start
     error = np.abs(found - wanted) / (np.abs(exact[0]) @ np.abs(exact[1]).T + np.abs(start))
@@ -208,8 +221,13 @@ def compiled(arch: str, pair: tuple[str, str], block: tuple[int, int, int]) -> A
     small = [["tt.divisibility", 16], ["tt.pointer_range", 32]]
     values = dict(zip(("M", "N", "BK"), block, strict=True)) | {"FA": pair[0], "FB": pair[1], "sbk": 1}
     values |= {"PA": 1 + (pair[0] == "e2m1"), "PB": 1 + (pair[1] == "e2m1")}
-    types = dict.fromkeys(("a", "b", "a_scale", "b_scale"), "*u8") | {"c": "*fp32", "K": "i32", "sbn": "i32"}
-    facts = {(i,): small for i in range(5)} | {(i,): small[:1] for i in (5, 6)}
+    types = dict.fromkeys(("a", "b", "a_scale", "b_scale"), "*u8") | {
+        "c": "*fp32",
+        "K": "i32",
+        "sbn": "i32",
+        "ss": "i32",
+    }
+    facts = {(i,): small for i in range(5)} | {(i,): small[:1] for i in (5, 6, 7)}
     source = tri.ASTSource(scaled, types | dict.fromkeys(values, "constexpr"), values, facts)
     return tri.compile(source, target=f"amd:{arch}", options={"num_warps": 4, "num_stages": 1})
 
@@ -228,6 +246,7 @@ def test_machine_code(pair: tuple[str, str], count: int, formats: str) -> None:
     assert len(found) == count
     assert all(line.split("//")[0].rstrip().endswith(formats) for line in found)
     assert "v_cvt_scale" not in text
+    assert "buffer_load_ubyte" not in text  # four scales of a row are a word
 
 
 def test_other_scales_than_the_instruction_s_are_refused(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
     c = dot_scaled(a, sa, b, sb, c0)    ->    the same of dot_op a, dot_scale sa, dot_op b, dot_scale sb, amd_mfma c0
 
-What the instruction does not do is a plain dot of converted operands by now (``amdg-upcast-scaled-operands``).
+Scales that have four neighbours in memory are loaded by fours, also where there are threads for each alone: four bytes that come alone
+are put together by three instructions.  What the instruction does not do is a plain dot of converted operands by now (``amdg-upcast-scaled-operands``).
 """
 
 from __future__ import annotations
@@ -11,23 +12,28 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_backend_amd.mfma.encoding import AmdMfma
-from tri_backend_amd.mfma.forms import VERSIONS
+from tri_backend_amd.mfma.forms import LANES, VERSIONS
 from tri_backend_amd.mfma.scaled_forms import RUN, ScaledForm
 from tri_backend_amd.scaled_operands import bare, form_for, operands_of
 from tri_core.api import Pass, StageContext
-from tri_core.dialects.tt import BitcastOp, DotScaledOp
+from tri_core.dialects.tt import BitcastOp, DotScaledOp, LoadOp
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, defining_op, isa
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
-from tri_gpu_dialect.encodings import DotOperand, DotScale
+from tri_gpu_dialect.encodings import Blocked, DotOperand, DotScale
 from tri_gpu_dialect.policies.matrix import split_warps
-from tri_gpu_dialect.types import shape_of
+from tri_gpu_dialect.transforms.layout.coalesce import lay_out
+from tri_gpu_dialect.types import shape_of, tensor_info
 
 __all__ = ["AccelerateDotScaled"]
+
+#: scales in a register
+_WORD = 4
 
 
 @dataclass(frozen=True)
@@ -46,13 +52,27 @@ class AccelerateDotScaled(Pass):
         """Rewrite the scaled dots of every function of ``module`` that an instruction does."""
         processor = context.target.key.arch
         for function in functions(module):
-            for op in all_ops(function):
-                if not isa(op, DotScaledOp):
-                    continue
+            dots = [op for op in all_ops(function) if isa(op, DotScaledOp)]
+            axes = axis_info(function) if dots else None
+            for op in dots:
                 warps = module_int(module, "ttg.num-warps")
                 form = form_for(op, processor, warps, self.least)
-                if form is not None:
+                if form is not None and axes is not None:
+                    for each in operands_of(op):
+                        _load_words(each.scale, axes, warps)
                     _give(op, form, processor, warps)
+
+
+def _load_words(scale: ir.Value | None, axes: AxisInfos, warps: int) -> None:
+    """Have the load that ``scale`` comes from access a word of a row at once, if there is one."""
+    load = None if scale is None else defining_op(bare(scale), LoadOp)
+    if load is None:
+        return
+    info, own = tensor_info(load.result.type), encoding_of(load.result)
+    if info is None or not isinstance(own, Blocked) or own.order[0] != 1 or own.size_per_thread[1] >= _WORD:
+        return
+    if axes.contiguous(load.ptr, 1) >= _WORD:
+        lay_out(load.operation, Blocked.make(info.shape, (1, _WORD), (1, 0), warps, LANES))
 
 
 def _give(op: ir.Operation, form: ScaledForm, processor: str, warps: int) -> None:
