@@ -113,7 +113,9 @@ FORWARD = _cases["attention D64 128x64 w16"]
 @pytest.mark.skipif(shutil.which("spirv-val") is None, reason="spirv-val is not installed")
 def test_attention_is_a_valid_module(tmp_path: Path) -> None:
     place = tmp_path / "kernel.spv"
-    place.write_bytes(compiled(FORWARD, "pvc", path="simd").asm["spv"])
+    module = compiled(FORWARD, "pvc", path="simd").asm["spv"]
+    assert isinstance(module, bytes)
+    place.write_bytes(module)
     made = subprocess.run(["spirv-val", str(place)], capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stdout + made.stderr
 

@@ -7,7 +7,6 @@ guides of CDNA2, CDNA3, CDNA4, RDNA2, RDNA3 and RDNA4.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 
 from tri_backend_amd.mfma.forms import Form, forms
 from tri_backend_amd.options import AmdOptions
@@ -23,6 +22,7 @@ from tri_core.api import (
     TargetKey,
     TargetSpec,
 )
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = [
     "ARCHITECTURES",

@@ -7,7 +7,7 @@ loads the piece that its place in LDS wants, and no access conflicts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tri_backend_amd.lowering.small_arrays import is_small
 from tri_core.api import Target
@@ -15,6 +15,7 @@ from tri_core.dialects.tt import LoadOp
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, defining_op, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.origins import argument_of, is_zero
 from tri_gpu_dialect import layouts

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from tri_core.api import CommonOptions, OptionError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["AmdOptions", "amd_options"]
 

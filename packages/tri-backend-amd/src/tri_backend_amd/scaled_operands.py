@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from tri_backend_amd.dialect.microscaling import source_of
@@ -11,6 +10,7 @@ from tri_backend_amd.mfma.work import work
 from tri_core.dialects.tt import BitcastOp
 from tri_core.dialects.tt.enums import ScaleDotElemType
 from tri_core.ir.views import defining_op
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.types import shape_of

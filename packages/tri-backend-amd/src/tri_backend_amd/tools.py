@@ -12,10 +12,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tri_core.api import ToolchainError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["ASSEMBLER", "DISASSEMBLER", "LINKER", "Tool", "find", "run"]
 

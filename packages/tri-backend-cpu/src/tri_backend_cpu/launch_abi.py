@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any, Self
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.schema import CType, Field, Record
 
 __all__ = [

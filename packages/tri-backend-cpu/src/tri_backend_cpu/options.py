@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tri_core.api import CommonOptions
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["CpuOptions"]
 

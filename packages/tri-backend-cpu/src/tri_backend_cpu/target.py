@@ -8,11 +8,11 @@ from __future__ import annotations
 import difflib
 import functools
 import platform
-from dataclasses import dataclass
 
 from tri_backend_cpu.options import CpuOptions
 from tri_core import forks
 from tri_core.api import DeviceInfo, LLVMTarget, Target, TargetError, TargetKey, TargetSpec
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.loader import loadable_triple
 
 __all__ = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from tri_backend_intel.knobs import KNOBS
@@ -26,6 +26,7 @@ from tri_core.api import (
     TargetKey,
     TargetSpec,
 )
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["ARCHITECTURES", "ASSEMBLY", "DEVICE_KIND", "TRIPLE", "Architecture", "target"]
 

@@ -12,11 +12,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from tri_core import knobs
 from tri_core.api import ToolchainError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["NONE", "Offline", "OfflineRefused", "find_ocloc", "identity", "run_ocloc"]
 

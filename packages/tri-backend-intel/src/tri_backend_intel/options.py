@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from tri_core.api import CommonOptions, OptionError, OutOfResources, Target
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["IntelOptions", "check_path", "check_registers", "intel_options", "without_simd"]
 

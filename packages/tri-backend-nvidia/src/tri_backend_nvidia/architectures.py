@@ -7,7 +7,7 @@ A plain name (``sm_90``) is code for every GPU of the same major number and an e
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tri_backend_nvidia.options import NvidiaOptions
 from tri_core.api import (
@@ -21,6 +21,7 @@ from tri_core.api import (
     TargetKey,
     TargetSpec,
 )
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["ARCHITECTURES", "DEVICE_KIND", "TRIPLE", "Architecture", "architecture_of_device", "target"]
 

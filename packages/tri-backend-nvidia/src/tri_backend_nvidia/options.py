@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import ClassVar
 
 from tri_core.api import CommonOptions, OptionError, Target, Unsupported
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["NvidiaOptions", "check_launch", "nvidia_options", "registers_per_thread"]
 

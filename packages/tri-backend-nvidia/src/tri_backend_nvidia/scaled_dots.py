@@ -13,7 +13,6 @@ gone by now: ``decompose-dot-scaled`` has asked :func:`scaled_dots`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_backend_nvidia.mma.scaled import warp_dot
@@ -21,6 +20,7 @@ from tri_backend_nvidia.mma.scaled_table import WarpScaledDots
 from tri_backend_nvidia.tcgen05.scaled import group_dot
 from tri_backend_nvidia.tcgen05.scaled_table import ScaledDots
 from tri_core.api import Pass, StageContext, Target
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.edit import all_ops, functions, module_int

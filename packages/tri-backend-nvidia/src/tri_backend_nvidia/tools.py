@@ -7,11 +7,11 @@ The packages moved their files between major versions of CUDA (``nvidia/cuda_nvc
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from tri_core.api import ToolchainError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Tool", "find", "version_of"]
 

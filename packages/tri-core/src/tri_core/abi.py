@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, Literal
 
 from tri_core.errors import LaunchError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = [
     "HiddenParameters",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tri_core.image import KernelImage
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["AotLauncher", "AotParameter"]
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, ClassVar
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = [
     "ArgumentError",

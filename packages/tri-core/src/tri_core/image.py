@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tri_core.abi import KernelSignature
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.target import TargetKey
 
 __all__ = ["KernelImage", "KernelMetadata"]

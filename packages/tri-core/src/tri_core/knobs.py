@@ -15,12 +15,13 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from tri_core import forks
 from tri_core.errors import OptionError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = [
     "ASSIGNED",

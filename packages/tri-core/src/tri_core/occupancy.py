@@ -7,9 +7,9 @@ partitions, shared memory and CTAs those of the unit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tri_core.errors import OptionError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.target import ComputeUnit
 
 __all__ = ["Occupancy", "most_registers", "occupancy", "warps_of_registers"]

@@ -11,10 +11,10 @@ import difflib
 import typing
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from tri_core.errors import OptionError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["CommonOptions"]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import abc
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from tri_core.foreign import Contained
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.listings import Listing
 from tri_core.options import CommonOptions
 from tri_core.target import Target

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.runtime import ArrayArgument
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tri_core.errors import SourceLocation
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri_core.mlir import ir

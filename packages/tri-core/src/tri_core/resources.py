@@ -7,10 +7,10 @@ for a device that is not there has them too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tri_core.errors import OutOfResources
 from tri_core.image import KernelMetadata
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.occupancy import Occupancy, most_registers, occupancy, warps_of_registers
 from tri_core.target import ComputeUnit, TargetSpec
 

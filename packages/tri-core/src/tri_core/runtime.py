@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from tri_core.abi import Parameter
 from tri_core.image import KernelImage
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.target import DeviceInfo
 
 __all__ = [

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Self
 
 from tri_core.errors import TargetError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.options import CommonOptions
 
 __all__ = [

@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Span", "chrome_trace", "span", "spans"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri_core.target import Target, TargetKey

@@ -11,7 +11,6 @@ import ast
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -25,6 +24,7 @@ from tri.language.builtin import is_constexpr_function
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.structure import Structure
 from tri.language.types import dtype
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Watch", "fingerprint", "forget_keys", "functions_in", "used_globals", "used_values", "watched"]
 

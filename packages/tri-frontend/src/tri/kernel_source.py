@@ -7,10 +7,11 @@ import inspect
 import linecache
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tri_core.errors import CompilationError, SourceLocation
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["KernelSource", "read_source", "source_of_text"]
 

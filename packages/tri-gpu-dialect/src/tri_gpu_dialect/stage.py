@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import tri_gpu_dialect.dialect  # noqa: F401  the dialect is there when the stage is
 from tri_core.api import (
@@ -20,6 +19,7 @@ from tri_core.api import (
     Target,
 )
 from tri_core.ir.regions import verify_regions
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect.markers import TENSOR_MEMORY
 from tri_gpu_dialect.edit import module_int

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tri_core.api import ArrayArgument, DeviceInfo, LaunchError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["InterfaceArray", "read_interface", "torch_argument"]
 

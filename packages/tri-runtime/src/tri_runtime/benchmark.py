@@ -10,8 +10,9 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Benchable", "ReturnMode", "Timing", "do_bench", "interleaved", "summarize"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from tri_core.api import LaunchError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["HOST_DEVICES", "DLTensor", "read_dlpack"]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, Self
 
 from tri_core.api import ArrayArgument, DeviceInfo, LaunchError
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri_core.api import Runtime

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tri_core.api import Argument, LaunchError, Parameter, Unsupported
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["ArgumentPool", "ArgumentTable", "PackedArguments", "argument_table", "bfloat16_bits"]
 

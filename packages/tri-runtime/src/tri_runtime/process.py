@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.api import DeviceError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["ForkGuard"]
 

@@ -10,11 +10,12 @@ import ctypes
 import re
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, IntEnum
 from typing import Any, TypeVar
 
 from tri_core.errors import TriError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["CType", "Field", "Record", "SchemaError", "expand"]
 

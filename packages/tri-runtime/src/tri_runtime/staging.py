@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from tri_core.api import Argument, ArrayArgument
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.handles import DeviceMemory
 
 __all__ = ["ALIGNMENT", "Span", "merged", "staged_copies"]

@@ -5,7 +5,7 @@ Sources: T is the repository ROCm/gfx950-gluon-tutorials, N is nod-ai/amd-shark-
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["CHIPS", "Chip"]
 

@@ -14,10 +14,11 @@ What is assumed, beside the rates of :mod:`tri_backend_amd.cycles.chips`:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_backend_amd.cycles.chips import Chip
 from tri_backend_amd.cycles.steps import Kind, Step
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Estimate", "estimate"]
 

@@ -16,7 +16,6 @@ is not is in bounds either way.
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from tri_backend_amd.dialect import bf16
 from tri_backend_amd.dialect.amdg import AMDG
 from tri_core.dialects.tt.enums import AtomicOp
 from tri_core.ir.traits import Pure
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 from tri_runtime.simulator import CTA

@@ -8,7 +8,7 @@ guides of CDNA3 and CDNA4, section on memory buffer loads to LDS).
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from tri_backend_amd.dialect.amdg import AMDG
 from tri_backend_amd.dialect.buffers import resolved
 from tri_core.errors import DeviceError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 

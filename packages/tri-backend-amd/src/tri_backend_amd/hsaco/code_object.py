@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgpack
@@ -19,6 +18,7 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from tri_backend_amd.architectures import ARCHITECTURES
 from tri_core.api import ToolchainError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["CodeObject", "KernelDescriptor", "KernelRecord", "read_code_object"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tri_backend_amd import tools
@@ -25,6 +25,7 @@ from tri_core.api import (
     StageResult,
     ToolchainError,
 )
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["assembly_and_object_stages"]
 

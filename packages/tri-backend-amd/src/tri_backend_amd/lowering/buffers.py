@@ -17,7 +17,7 @@ A descriptor covers 4 GiB at most, so one of these must hold:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tri_backend_amd.dialect.block import BUFFER, UNIFORM
 from tri_backend_amd.dialect.buffers import AHEAD, AROUND, FORWARD, Window
@@ -27,6 +27,7 @@ from tri_core.dialects.tt import AddPtrOp, PointerType, SplatOp
 from tri_core.dialects.tt.enums import AtomicOp, MemSemantic, MemSyncScope
 from tri_core.ir.traits import derives_pointer, moves_data
 from tri_core.ir.views import cast, defining_op
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.origins import argument_of, is_zero
 from tri_core.passes.rewriting import producer

@@ -8,9 +8,9 @@ and a scope in bits 3 and 4 on RDNA4.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tri_core.dialects.tt.enums import CacheModifier, EvictionPolicy
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.lowering import Access
 
 __all__ = ["aux_word"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Self
 
 from tri_backend_amd.dialect import (
@@ -18,6 +17,7 @@ from tri_backend_amd.dialect.buffers import Window, descriptor_flags
 from tri_backend_amd.dialect.copies import SCOPES
 from tri_backend_amd.lowering.cache_policy import aux_word
 from tri_core.dialects.tt.enums import AtomicOp
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Access, Builder
 

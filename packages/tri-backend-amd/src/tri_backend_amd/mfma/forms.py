@@ -8,8 +8,9 @@ list of matrix instructions is made from these rows as well.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["LANES", "VERSIONS", "Form", "forms"]
 

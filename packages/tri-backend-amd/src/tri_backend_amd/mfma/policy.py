@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_backend_amd.direct_copies import DirectCopies
 from tri_backend_amd.mfma.encoding import AmdMfma
 from tri_backend_amd.mfma.forms import Form
 from tri_backend_amd.mfma.table import form_of, matrix_instructions, narrow_instructions
 from tri_backend_amd.mfma.work import work
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.policies.gpu import DefaultPolicy, DotPolicy, PipelinePolicy
 from tri_gpu_dialect.policies.matrix import (

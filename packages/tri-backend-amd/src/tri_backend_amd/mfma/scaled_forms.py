@@ -6,10 +6,10 @@ Sources: AMD's CDNA4 instruction set guide (chapter "Matrix Arithmetic Instructi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from tri_core.dialects.tt.enums import ScaleDotElemType
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["CODES", "GROUP", "RUN", "ScaledForm", "per_byte", "scaled_forms"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tri_backend_amd.matrix_operands import packed, result_encoding
 from tri_backend_amd.mfma.encoding import AmdMfma
@@ -12,6 +12,7 @@ from tri_backend_amd.mfma.scaled_forms import GROUP, RUN, per_byte, scaled_forms
 from tri_backend_amd.mfma.scaled_machine import ScaledMfmaOp
 from tri_backend_amd.scaled_operands import operands_of
 from tri_core.errors import Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import REGISTER
 from tri_gpu_dialect.lowering import Builder, Lowered, Lowering

@@ -8,7 +8,6 @@ are put together by three instructions.  What the instruction does not do is a p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_backend_amd.mfma.encoding import AmdMfma
@@ -20,6 +19,7 @@ from tri_core.dialects.tt import BitcastOp, DotScaledOp, LoadOp
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, defining_op, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.layout_rules import encoding_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tri_backend_amd.dialect.block import UNIFORM
@@ -15,6 +14,7 @@ from tri_core.errors import InternalError
 from tri_core.ir.rewriting import attributes_of, replace_with
 from tri_core.ir.traits import is_pure, moves_data, source_of
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir, run_passes
 from tri_core.passes.rewriting import make, producer
 from tri_core.remarks import declined

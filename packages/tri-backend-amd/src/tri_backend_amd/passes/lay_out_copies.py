@@ -6,7 +6,6 @@ are to have three stages or more, since copies are for those.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_backend_amd.direct_copies import BITS, DEEP, is_copy, straight
@@ -14,6 +13,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import LoadOp
 from tri_core.ir.regions import For
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect import layouts

@@ -11,7 +11,7 @@ its write to LDS then.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from tri_backend_amd.mfma.encoding import AmdMfma
@@ -20,6 +20,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import FpToFpOp, LoadOp
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect import layouts

@@ -8,7 +8,6 @@ tensor outside of the loop is moved back by.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_backend_amd.dialect.block import UNIFORM
@@ -18,6 +17,7 @@ from tri_core.dialects.tt import AddPtrOp, FuncOp, PointerType, SplatOp
 from tri_core.ir.regions import For, loops_in
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import defining_op, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_core.passes import loops
 from tri_core.passes.origins import argument_of

@@ -9,7 +9,7 @@ unit by the ways of any operand.  Dots that gfx950's instruction does stay (``am
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from tri_backend_amd.scaled_operands import ScaledOperand, bare, form_for, operands_of
@@ -17,6 +17,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotScaledOp
 from tri_core.dialects.tt.enums import InputPrecision, ScaleDotElemType
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int

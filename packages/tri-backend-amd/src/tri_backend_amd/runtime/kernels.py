@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tri_backend_amd.hsaco import read_code_object
 from tri_backend_amd.runtime.hip import Hip
 from tri_core.api import Argument, DeviceError, DeviceInfo, KernelImage, Launch, LaunchError
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime import ArgumentPool, argument_table, check_grid, check_parameters
 
 __all__ = ["HipKernel", "launcher", "load"]

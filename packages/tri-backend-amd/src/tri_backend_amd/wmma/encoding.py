@@ -2,10 +2,11 @@
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tri_backend_amd.dialect.amdg import AMDG
 from tri_backend_amd.wmma.forms import SIDE
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.encodings import MatrixEncoding, encoding
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR
 from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout, distributed

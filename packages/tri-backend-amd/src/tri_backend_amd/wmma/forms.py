@@ -6,8 +6,9 @@ and operand types).  Nothing here needs MLIR: the target's list of matrix instru
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["LANES", "SIDE", "VERSIONS", "Form", "forms"]
 

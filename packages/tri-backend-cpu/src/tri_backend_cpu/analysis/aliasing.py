@@ -8,7 +8,7 @@ the same kernel (``ordered``) takes nothing for granted.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from tri_backend_cpu.graph import Op, Value, as_for
@@ -16,6 +16,7 @@ from tri_backend_cpu.graph.loops import ForLoop
 from tri_core.ir.regions import If
 from tri_core.ir.traits import derives_pointer
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith
 
 __all__ = ["Aliasing", "Assumption", "root_pointer"]

@@ -6,13 +6,12 @@ the last; what a loop touches of outside lives through the whole loop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tri_backend_cpu.analysis.demand import Demands, is_inline_reshape
 from tri_backend_cpu.analysis.plan import BlockPlan, Buffer, Plan, Step, View
 from tri_backend_cpu.graph import Block
 from tri_core.dialects import tt
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["ALIGNMENT", "assign_offsets", "derive_views"]
 

@@ -7,13 +7,13 @@ Every number is a power of two.  Index arithmetic is taken not to wrap around wi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tri_backend_cpu.analysis.induction import Induction
 from tri_backend_cpu.graph import Op, Value, as_for, constant_of
 from tri_core.dialects import tt
 from tri_core.ir.traits import DataMovement
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith
 
 __all__ = ["Axis", "AxisAnalysis", "is_nonnegative"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from tri_backend_cpu.analysis.plan import Nest, Step
 from tri_backend_cpu.graph import Op, Value
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Demand", "Demands", "Map", "is_inline_reshape", "operand_maps"]
 

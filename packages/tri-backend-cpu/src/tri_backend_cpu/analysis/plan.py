@@ -8,7 +8,7 @@ read from memory.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_backend_cpu.analysis.aliasing import Aliasing
 from tri_backend_cpu.analysis.cost import CostModel
@@ -17,6 +17,7 @@ from tri_backend_cpu.graph import DType, Op, Value, constant_of
 from tri_core.dialects import tt
 from tri_core.ir.effects import NOTHING, SYNCHRONIZE_CTA, WRITE_GLOBAL, Effects
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = [
     "BlockPlan",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tri_backend_cpu.graph.types import DType, Type
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Block", "Op", "Value", "constant_of"]
 

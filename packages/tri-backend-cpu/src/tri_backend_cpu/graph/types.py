@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["DType", "FloatFormat", "Type", "dtype_of"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_backend_cpu.analysis.axis import AxisAnalysis
 from tri_backend_cpu.analysis.plan import Buffer, Plan, View
@@ -10,6 +10,7 @@ from tri_backend_cpu.builder import I64, Builder
 from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.lower.checks import Checks
 from tri_backend_cpu.lower.records import Reports
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 __all__ = ["Context", "VectorFeatures"]

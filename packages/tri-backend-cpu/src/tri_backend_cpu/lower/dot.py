@@ -8,13 +8,13 @@ operands were widened to the accumulator's type when they were written to the ar
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from tri_backend_cpu.analysis.plan import Dot, View
 from tri_backend_cpu.builder import Builder
 from tri_backend_cpu.graph import DType
 from tri_backend_cpu.lower.context import Context
 from tri_backend_cpu.lower.loops import Loop
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 __all__ = ["Tile", "emit_dot"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from tri_backend_cpu import launch_abi as abi
@@ -19,6 +19,7 @@ from tri_backend_cpu.lower.checks import Checks
 from tri_backend_cpu.lower.context import Context, VectorFeatures
 from tri_backend_cpu.lower.control import emit_block
 from tri_backend_cpu.lower.polling import emit_poll
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 __all__ = ["Lowered", "lower_kernel"]

@@ -6,7 +6,7 @@ column once per vector, and constants end in the instruction's displacement.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from tri_backend_cpu.analysis.axis import AxisAnalysis
@@ -16,6 +16,7 @@ from tri_backend_cpu.graph import Op, Value, constant_of
 from tri_backend_cpu.lower.frame import Frame
 from tri_backend_cpu.lower.place import Lanes, Place
 from tri_backend_cpu.lower.values import Values
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Linear", "Runs", "linear"]
 

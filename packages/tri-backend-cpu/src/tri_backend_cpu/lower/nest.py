@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from tri_backend_cpu.analysis.cost import CostModel
 from tri_backend_cpu.analysis.plan import Effect, Member, Nest, Reduce, Write
@@ -17,6 +16,7 @@ from tri_backend_cpu.lower.frame import Frame
 from tri_backend_cpu.lower.masks import masks_of, true_prefix
 from tri_backend_cpu.lower.memory import write_view
 from tri_backend_cpu.lower.place import ZERO, Coordinate, Lanes, Place
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 __all__ = ["Shape", "emit_nest"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 __all__ = ["ZERO", "Address", "Coordinate", "Lanes", "Place"]

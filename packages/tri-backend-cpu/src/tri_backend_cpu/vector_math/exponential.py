@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tri_backend_cpu.vector_math.number import Float, polynomial
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["exp", "exp2"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
 
 from tri_backend_cpu.builder import I32, I64, Builder, width_of
 from tri_backend_cpu.graph.types import DType
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 __all__ = ["Float", "Int", "Mask", "polynomial"]

@@ -2,9 +2,10 @@
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tri_backend_intel.dialect.ttig import TTIG
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.encodings import MatrixEncoding, encoding
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR
 from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout

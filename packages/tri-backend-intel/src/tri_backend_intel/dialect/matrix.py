@@ -8,7 +8,6 @@ work item holds what, and shares nothing with :class:`tri_backend_intel.dialect.
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from tri_backend_intel.dialect.builtins import call_builtin
 from tri_backend_intel.dialect.encoding import DEPTH
 from tri_backend_intel.dialect.ttig import TTIG
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 

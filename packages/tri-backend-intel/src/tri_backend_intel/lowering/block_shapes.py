@@ -6,10 +6,10 @@ Source: SPV_INTEL_2d_block_io; the shapes are those that the driver's compiler t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_backend_intel.dialect.blocks import Form
 from tri_backend_intel.dialect.encoding import Dpas
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.encodings import DotOperand
 
 __all__ = ["ROWS", "ROW_BITS", "BlockShape", "block_shape", "extent_of"]

@@ -7,10 +7,10 @@ tells apart happens there, and the driver's compilers give the next one its defa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tri_backend_intel.dialect import CacheControlOp
 from tri_core.dialects.tt.enums import CacheModifier, EvictionPolicy
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Access, Builder
 

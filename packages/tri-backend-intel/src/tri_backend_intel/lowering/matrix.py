@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.dialect.matrix import DpasOp
 from tri_backend_intel.lowering.small_floats import SMALL_FLOATS, widened
 from tri_core.errors import Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import decode
 from tri_gpu_dialect.lowering import Builder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -12,6 +11,7 @@ from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.dialect.tiles import BY_ELEMENTS, coordinates, is_transposed
 from tri_backend_intel.lowering.block_shapes import ROW_BITS, ROWS, block_shape, extent_of
 from tri_backend_intel.lowering.surfaces import Surface, make_surface
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import DotOperand, decode
 from tri_gpu_dialect.layouts import REGISTER, WARP

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tri_core.api import DeviceInfo, HostMemory
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["DeviceFacts", "FoundDevice"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tri_backend_intel.runtime.native import NativeRefused, Program, Programs
@@ -12,6 +11,7 @@ from tri_backend_intel.runtime.queues import DeviceQueue
 from tri_backend_intel.runtime.sycl import KERNEL_ARGUMENT, POINTER_ARGUMENT, Sycl, driver_error
 from tri_backend_intel.spirv.registers import registers_of
 from tri_core.api import Argument, KernelImage, Launch, LaunchError, ToolchainError
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime import ArgumentTable, argument_table
 
 __all__ = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tri_backend_intel.architectures import ARCHITECTURES, DEVICE_KIND
 from tri_backend_intel.knobs import KNOBS
@@ -32,6 +31,7 @@ from tri_core.api import (
     LoadedKernel,
 )
 from tri_core.forks import cached_property
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime import DeviceMemory, RuntimeBase, argument_table, check_parameters, check_resources
 
 __all__ = ["IntelRuntime"]

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO, cast
 
 from tri_backend_intel.runtime.faults import wrong_on_cpu
@@ -24,6 +24,7 @@ from tri_backend_intel.spirv import read_module
 from tri_core import forks, knobs
 from tri_core.api import KernelImage, ToolchainError
 from tri_core.cache import default_store
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["TrialBuilder", "Trials"]
 

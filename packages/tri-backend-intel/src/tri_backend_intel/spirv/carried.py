@@ -12,11 +12,12 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 from tri_backend_intel.spirv.reader import instructions_of, string_of
 from tri_core.api import Pass, Stage, StageContext, StageResult, ToolchainError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 __all__ = ["Carried", "carried_by", "carrying", "with_carried"]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tri_core.api import ToolchainError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["SpirvModule", "instructions_of", "read_module", "string_of"]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_backend_intel.offline import OfflineRefused, find_ocloc, run_ocloc
 from tri_backend_intel.options import IntelOptions
 from tri_core.api import Target
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Judged", "judge", "register_modes", "registers_of"]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.dialect.tiles import BY_ELEMENTS
 from tri_core.api import Pass, StageContext
 from tri_core.ir.traits import is_elementwise
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.layout_rules import encoding_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_backend_intel.dialect.tiles import BY_ELEMENTS, coordinates, is_block_access
@@ -11,6 +10,7 @@ from tri_backend_intel.transforms.fold_tiles import maker_of
 from tri_core.api import Pass, StageContext
 from tri_core.ir.regions import loops_in
 from tri_core.ir.traits import is_pure
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.edit import constant, functions, make

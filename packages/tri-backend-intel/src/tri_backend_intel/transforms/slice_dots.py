@@ -7,7 +7,6 @@ local memory, share what the sums leave: the driver's compiler moves loads up as
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_backend_intel.dialect.encoding import Dpas
@@ -18,6 +17,7 @@ from tri_core.ir.dots import Dot
 from tri_core.ir.effects import READ_DESCRIBED, READ_GLOBAL, READ_SHARED, has_at_most
 from tri_core.ir.regions import For
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.layout_rules import encoding_of

@@ -9,7 +9,7 @@ around an access, in which nothing of them changes, and the loop is there twice:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tri_backend_intel.dialect.tiles import BY_ELEMENTS, coordinates, is_block_access
@@ -18,6 +18,7 @@ from tri_backend_intel.transforms.surfaces import ANY, BASE, LEAST_WIDTH, MOST, 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.regions import For, If, is_loop
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info

@@ -9,7 +9,7 @@ leaves the fewest sub-groups doing what others do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_backend_intel.xegpu.layouts import refusal
 from tri_backend_intel.xegpu.shares import COLUMNS, LANES, ROWS, Dim, Grid, Share
@@ -17,6 +17,7 @@ from tri_core.dialects.tt import ReduceOp
 from tri_core.ir.regions import edges_of, is_control
 from tri_core.ir.traits import is_elementwise
 from tri_core.ir.views import cast
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.policies.matrix import split_warps

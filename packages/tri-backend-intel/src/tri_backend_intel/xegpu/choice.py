@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tri_backend_intel.xegpu.cost import step_cost
 from tri_backend_intel.xegpu.stage import kernel_of, lowered, to_llvm, to_xegpu
 from tri_core.api import PassList, Stage, StageContext, StageResult, Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir, parse
 from tri_gpu_dialect.edit import all_ops, functions
 

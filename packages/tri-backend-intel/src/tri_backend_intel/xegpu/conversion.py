@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tri_backend_intel.transforms.surfaces import ANY, BASE, MOST, constant_of
@@ -13,6 +12,7 @@ from tri_backend_intel.xegpu.layouts import lane_layout, refusal
 from tri_backend_intel.xegpu.shares import Share
 from tri_backend_intel.xegpu.surfaces import Asked
 from tri_core.dialects.tt import PointerType
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 __all__ = ["DYNAMIC", "HOLDS", "Conversion", "Known", "Pieces", "Rule", "Surface", "is_pointers", "plain"]

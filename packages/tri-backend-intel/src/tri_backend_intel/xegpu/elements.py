@@ -7,12 +7,12 @@ change would live through it, each in registers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_backend_intel.dialect import BlockLoadOp, BlockStoreOp, SubGroupLaneOp
 from tri_backend_intel.dialect.blocks import Form
 from tri_backend_intel.xegpu.layouts import LANES
 from tri_core.ir.views import cast
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Builder
 from tri_gpu_dialect.lowering.words import from_words

@@ -6,10 +6,10 @@ The order is that of MLIR's ``gpu-lower-to-xevm-pipeline``, without the side of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from tri_backend_intel.xegpu.layouts import LANES, REMEDY
 from tri_core.errors import Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir, run_passes
 

@@ -7,7 +7,6 @@ shuffles; it has one op, or, where indices go along, finds the extreme first and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 
 from tri_backend_intel.xegpu.conversion import Conversion, Known, Pieces, element_of
@@ -15,6 +14,7 @@ from tri_backend_intel.xegpu.layouts import refusal
 from tri_backend_intel.xegpu.shares import Share
 from tri_core.dialects.tt import ReduceOp
 from tri_core.ir.views import cast
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 __all__ = ["reduce"]

@@ -12,9 +12,11 @@ is a vector of rows x lanes; without a dimension along the lanes it is the same 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import prod
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["COLUMNS", "LANES", "ROWS", "Dim", "Grid", "Share"]
 

@@ -5,14 +5,13 @@ The questions are those of :mod:`tri_backend_intel.transforms.version_tiles`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tri_backend_intel.dialect import TilePrefetchOp
 from tri_backend_intel.dialect.tiles import coordinates, is_block_access
 from tri_backend_intel.transforms.version_tiles import Known, asked, is_inside, maker_of_descriptor
 from tri_backend_intel.xegpu.layouts import refusal
 from tri_core.ir.traits import is_pure
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops, make
 

@@ -11,11 +11,12 @@ CUDA Driver API, ``cuStreamGetId``, ``cuStreamIsCapturing``.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_backend_nvidia.driver.driver import call, driver
 from tri_backend_nvidia.driver.zeros import zeros
 from tri_core import forks
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Counters", "forget_counters", "of_device"]
 

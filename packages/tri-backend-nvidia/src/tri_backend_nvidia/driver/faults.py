@@ -11,10 +11,10 @@ import linecache
 import struct
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_backend_nvidia.fault_records import RECORD_BYTES
 from tri_core.api import KernelFault, SourceLocation
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Site", "explain", "forget", "is_fatal", "note", "settled", "watch"]
 

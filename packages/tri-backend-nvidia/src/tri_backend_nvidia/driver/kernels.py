@@ -11,7 +11,7 @@ import ctypes
 import functools
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_backend_nvidia.driver import (
     counters,
@@ -26,6 +26,7 @@ from tri_backend_nvidia.driver.devices import attribute
 from tri_backend_nvidia.driver.driver import address_of, call, initialised
 from tri_backend_nvidia.parameters import parameter_sizes
 from tri_core.api import Argument, DeviceError, DeviceInfo, HiddenParameters, KernelImage, Launch, Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime import ArgumentPool, ArgumentTable, DescriptorEncoder, argument_table, check_parameters
 
 __all__ = ["CudaKernel", "encoder", "launcher", "load"]

@@ -8,11 +8,11 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tri_backend_nvidia.driver.driver import address_of, call
 from tri_core.api import DeviceInfo, OutOfResources
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.native.layouts import CONFIG
 
 __all__ = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from tri_backend_nvidia.driver.driver import call, driver
 from tri_core.api import DeviceError, OutOfResources
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["CudaMemory"]
 

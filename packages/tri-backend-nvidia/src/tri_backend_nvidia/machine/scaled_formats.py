@@ -5,7 +5,7 @@ PTX ISA 9.0, 9.7.16.4.2, "Instruction descriptor", and 9.7.16.10.7, "Block Scali
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["SCALED_KINDS", "ScaledDescriptor", "ScaledKind", "ScaledStep"]
 

@@ -2,9 +2,10 @@
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tri_backend_nvidia.mma.mma_scales import scale_layout
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ext
 from tri_gpu_dialect.encodings import MatrixEncoding, encoding
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR

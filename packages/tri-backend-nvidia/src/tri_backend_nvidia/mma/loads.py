@@ -14,11 +14,11 @@ which matrix is free.  Lanes with bit 1 have the later two in the first one: 8 n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tri_backend_nvidia.machine import LdMatrixOp, PermuteBytesOp
 from tri_core.ir.views import cast
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import LocalLoadOp
 from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding, decode

@@ -8,10 +8,11 @@ eight rows are an *atom* in which 16 bytes of each row are in different banks.  
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from tri_backend_nvidia.mma.encoding import TTNG
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.encodings import SharedEncoding, encoding
 from tri_gpu_dialect.layouts import OFFSET, LinearLayout, dim_names
 from tri_gpu_dialect.layouts.cluster import ClusterBases, permuted, put_above, ranked, share

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_backend_nvidia.machine import SCALED_KINDS, ScaledMmaOp
 from tri_backend_nvidia.mma.mma_scales import THREADS, WORD, lane_of
 from tri_backend_nvidia.mma.scaled_table import ROWS, ScaledOperands
 from tri_core.api import InternalError, Unsupported
 from tri_core.ir.dots import Dot
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP
 from tri_gpu_dialect.lowering import Builder, Lowered, Lowering

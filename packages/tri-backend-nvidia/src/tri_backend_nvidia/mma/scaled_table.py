@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_backend_nvidia.machine import SCALED_KINDS
 from tri_core.api import Target
 from tri_core.dialects.tt import DotScaledOp
 from tri_core.dialects.tt.enums import ScaleDotElemType
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import builtin, ir
 from tri_gpu_dialect.types import shape_of, tensor_info
 

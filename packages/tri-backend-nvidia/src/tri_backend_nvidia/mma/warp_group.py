@@ -11,7 +11,7 @@ dot.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from tri_backend_nvidia.machine import WgmmaOp, WgmmaShape, WgmmaWaitOp
@@ -23,6 +23,7 @@ from tri_backend_nvidia.mma.table import PTX_TYPES
 from tri_core.api import Unsupported
 from tri_core.ir.dots import Dot
 from tri_core.ir.views import cast
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.dialect import WarpGroupDotOp

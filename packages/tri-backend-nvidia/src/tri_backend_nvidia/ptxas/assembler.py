@@ -12,11 +12,11 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from tri_backend_nvidia.ptxas.report import Usage, parse_usage, shared_overflow
 from tri_core.api import ToolchainError, TriError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Assembled", "assemble"]
 

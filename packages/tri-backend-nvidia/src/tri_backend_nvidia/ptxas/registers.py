@@ -9,10 +9,10 @@ stays unless it spills more than two values.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tri_backend_nvidia.ptxas.report import Usage
 from tri_core.api import ComputeUnit
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.occupancy import most_registers, occupancy
 
 __all__ = ["Demand", "limited", "pays"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tri_core.api import OutOfResources
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Usage", "parse_usage", "shared_overflow"]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
 from tri_backend_nvidia.schedule.costs import Schedule
@@ -21,6 +21,7 @@ from tri_backend_nvidia.schedule.policy import HopperPolicy
 from tri_backend_nvidia.schedule.work import loops_of_dots
 from tri_core.api import Pass, StageContext
 from tri_core.ir.markers import CHOSEN, SCHEDULE
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal, slice_function

@@ -5,9 +5,8 @@ The terms and where their numbers come from are in ``docs/design/hopper.md``, "C
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tri_backend_nvidia.schedule.work import Work
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Clocks", "Machine", "Resources", "Schedule", "choose", "clocks"]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_backend_nvidia.schedule.costs import Machine, Resources, Schedule, choose
 from tri_backend_nvidia.schedule.work import Unknown, work_of
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.policies.gpu import DefaultPolicy
 

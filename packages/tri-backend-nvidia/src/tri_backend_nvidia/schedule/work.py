@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tri_core.dialects.tt import (
     DescriptorLoadOp,
@@ -22,6 +22,7 @@ from tri_core.ir.dots import Dot as Operands
 from tri_core.ir.regions import For, is_loop
 from tri_core.ir.traits import maps_elements
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.dialect import WarpGroupDotOp
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch

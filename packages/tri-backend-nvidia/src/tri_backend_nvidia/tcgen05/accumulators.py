@@ -7,11 +7,12 @@ carries a chain's accumulator where it yields the last one's result: what is loo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.ir.dots import Dot
 from tri_core.ir.regions import For, ends_region
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp
 from tri_gpu_dialect.edit import all_ops, terminator

@@ -11,7 +11,7 @@ kernel start, and deallocated at its end.  :mod:`completion` has what tells when
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tri_backend_nvidia.tcgen05.accumulators import DOT, WAIT, Accumulator, accumulators, is_placed, reads
@@ -27,6 +27,7 @@ from tri_core.ir.dots import Dot
 from tri_core.ir.regions import If
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import builtin, ir
 from tri_core.passes.origins import is_zero

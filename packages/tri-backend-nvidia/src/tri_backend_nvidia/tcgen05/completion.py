@@ -11,7 +11,6 @@ All threads wait, one commits: the pass ``insert-tcgen05-barriers`` has them syn
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_backend_nvidia.tcgen05.accumulators import WAIT
 from tri_backend_nvidia.tcgen05.scales import SCALE_SETS
@@ -19,6 +18,7 @@ from tri_core.api import Unsupported
 from tri_core.ir.regions import For, If, While
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType

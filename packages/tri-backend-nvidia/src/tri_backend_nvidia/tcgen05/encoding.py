@@ -6,10 +6,11 @@ PTX ISA 9.0, 9.7.16.10.5, "Data Path Layout Organization", layout D: row i of 12
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tri_backend_nvidia.mma.encoding import TTNG
 from tri_core.errors import Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.encodings import Encoding, MatrixEncoding, encoding
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR
 from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout

@@ -7,13 +7,13 @@ already count, so a pipelined loop has one barrier per iteration, as before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_backend_nvidia.tcgen05.ops import TensorMemoryIndexOp
 from tri_core.api import Pass, StageContext
 from tri_core.ir.dots import Dot
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import BarrierOp, WarpGroupDotOp, WarpGroupDotWaitOp

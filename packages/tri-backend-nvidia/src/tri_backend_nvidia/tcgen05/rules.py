@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tri_backend_nvidia.machine import (
     InstructionDescriptor,
@@ -24,6 +24,7 @@ from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, COLUMN, GROUP_WARPS, RO
 from tri_backend_nvidia.tcgen05.tmem_operands import TensorMemoryOperand
 from tri_core.api import Target, Unsupported
 from tri_core.ir.views import cast
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import Encoding, decode
 from tri_gpu_dialect.layouts import LANE, OFFSET, REGISTER, WARP, LinearLayout, layout_for

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_backend_nvidia.machine import (
     SCALED_KINDS,
@@ -29,6 +28,7 @@ from tri_core.api import InternalError, Target
 from tri_core.dialects.tt.enums import ScaleDotElemType
 from tri_core.ir.dots import Dot
 from tri_core.ir.views import cast
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import WarpGroupDotOp
 from tri_gpu_dialect.encodings import decode

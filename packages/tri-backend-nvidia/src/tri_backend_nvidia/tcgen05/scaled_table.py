@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from tri_backend_nvidia.mma.scaled_table import (
     E2M1,
@@ -18,6 +17,7 @@ from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, GROUP_WARPS, TensorMemo
 from tri_backend_nvidia.tcgen05.scales import LEAST_ROWS, SCALE_SETS, WORD, TensorMemoryScales
 from tri_core.api import Target
 from tri_core.ir.dots import Dot
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.types import bitwidth, shape_of, tensor_info
 

@@ -8,10 +8,9 @@ of lanes.
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from dataclasses import dataclass
-
 from tri_backend_nvidia.mma.encoding import TTNG
 from tri_backend_nvidia.tcgen05.encoding import COLUMN, ROW
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.encodings import Encoding, SharedEncoding, encoding
 from tri_gpu_dialect.layouts import OFFSET, LinearLayout, dim_names
 

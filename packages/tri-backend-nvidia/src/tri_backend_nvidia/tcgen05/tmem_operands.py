@@ -8,13 +8,13 @@ fitting columns that are free meanwhile, the operand has columns of its own, if 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tri_backend_nvidia.mma.encoding import TTNG
 from tri_backend_nvidia.tcgen05.accumulators import Accumulator, is_placed
 from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, COLUMN, ROW, WIDEST, TensorMemoryRows
 from tri_core.ir.dots import Dot
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import LocalAllocOp, LocalDeallocOp, WarpGroupDotOp, WarpGroupDotWaitOp

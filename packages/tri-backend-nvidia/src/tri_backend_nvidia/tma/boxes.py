@@ -8,9 +8,9 @@ side, stages one after the other.  CUDA driver API, cuTensorMapEncodeTiled.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from functools import lru_cache
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.layouts import OFFSET, LinearLayout
 
 __all__ = ["ALIGNMENT", "LARGEST", "RANK", "SHARED_ALIGNMENT", "Boxes", "boxes"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tri_backend_nvidia.machine import TmaCommitOp, TmaLoadOp, TmaStoreOp, TmaWaitOp
 from tri_backend_nvidia.tma.barriers import first_elected
@@ -11,6 +10,7 @@ from tri_backend_nvidia.tma.boxes import Boxes
 from tri_backend_nvidia.tma.descriptors import MapPointer, descriptor_boxes
 from tri_core.dialects.tt.enums import DescriptorReduceKind
 from tri_core.errors import Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect.markers import CLUSTER
 from tri_gpu_dialect.layouts import BLOCK, LinearLayout, dim_names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from tri_backend_nvidia.machine import MapAcquireOp, MapPublishOp, MapReplaceOp, WarpBarrierOp
@@ -15,6 +15,7 @@ from tri_core.dialects.tt.enums import PaddingOption
 from tri_core.errors import Unsupported
 from tri_core.ir.markers import PROMOTED
 from tri_core.ir.views import cast
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import TensormapCreateOp
 from tri_gpu_dialect.dialect.launch_invariants import launch_number, parameter_number

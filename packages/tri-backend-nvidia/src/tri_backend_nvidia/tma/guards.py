@@ -7,7 +7,6 @@ Hardware ends the kernel with an illegal instruction otherwise.  CUDA C++ Progra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from tri_core.dialects.tt import FuncOp
@@ -16,6 +15,7 @@ from tri_core.ir.markers import PROMOTED
 from tri_core.ir.traits import source_of
 from tri_core.ir.upstream import AssumeOp
 from tri_core.ir.views import defining_op, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_core.passes.rewrite_tensor_descriptors import Condition
 from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tri_backend_nvidia.mma import NvmmaShared
 from tri_backend_nvidia.tma.boxes import Boxes, boxes
 from tri_backend_nvidia.tma.descriptors import element_name, pads_with_nan
@@ -21,6 +19,7 @@ from tri_core.dialects.tt import (
 from tri_core.dialects.tt.enums import DescriptorReduceKind
 from tri_core.ir.regions import is_loop
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.axis_info import axis_info
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch, launch_number

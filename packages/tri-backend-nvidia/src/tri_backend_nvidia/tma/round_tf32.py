@@ -8,7 +8,6 @@ Functions in which a dot reads another one's result stay as they are: nothing wa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -16,6 +15,7 @@ from tri_core.dialects.tt import DescriptorLoadOp, DotOp, MakeTensorDescriptorOp
 from tri_core.dialects.tt.enums import InputPrecision
 from tri_core.ir.markers import marker
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined, is_listening
 from tri_gpu_dialect.dialect import LocalDeallocOp, WarpGroupDotOp

@@ -11,11 +11,11 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tri_core import knobs
 from tri_core.errors import OptionError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.pipeline import Pass
 
 __all__ = ["Bisection", "Numbered", "bisect", "bisection"]

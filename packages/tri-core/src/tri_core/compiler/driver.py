@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from tri_core import forks, knobs
@@ -21,6 +20,7 @@ from tri_core.compiler.source import IRSource, Source
 from tri_core.compiler.trace import PassListener, Recorder, Trace
 from tri_core.errors import OptionError, TriError
 from tri_core.forks import cached_property
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.options import CommonOptions
 from tri_core.plugins import Composition, PluginManager, manager
 from tri_core.target import Target

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tri_core.compiler.kernel import CompiledKernel
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.symbols import file_stem
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tri_core.compiler.source import IRSource, Source
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.options import CommonOptions
 from tri_core.target import Target
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from tri_core.compiler.source import IRSource, Source
 from tri_core.errors import LaunchError
 from tri_core.image import KernelImage, KernelMetadata
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri_core.resources import Resources

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tri_core import knobs
 from tri_core.compiler.source import IRSource, Source
 from tri_core.errors import OptionError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.plugins.fingerprint import package_fingerprint
 from tri_core.symbols import file_stem
 

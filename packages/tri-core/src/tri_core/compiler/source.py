@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from tri_core.abi import KernelSignature
 from tri_core.errors import OptionError
 from tri_core.files import read_bytes
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.options import CommonOptions
 from tri_core.target import Target
 

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,6 +28,7 @@ from tri_core.foreign import Contained
 from tri_core.image import KernelMetadata
 from tri_core.ir.markers import verify_markers
 from tri_core.ir.regions import verify_regions
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.pipeline import (

@@ -17,12 +17,12 @@ and :func:`accesses_of` gives the values that an op reads and writes in a memory
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tri_core.ir.traits import is_pure
 from tri_core.ir.upstream import EFFECTLESS_DIALECTS, EFFECTLESS_OPS
 from tri_core.ir.views import cast
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 __all__ = [

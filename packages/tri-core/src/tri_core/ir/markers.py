@@ -13,13 +13,13 @@ with the name of one of MLIR's own dialects are MLIR's matter.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from types import MappingProxyType
 
 from tri_core.errors import PluginError, VerificationError
 from tri_core.ir.walking import collect
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import context, ir, registry
 

@@ -16,13 +16,13 @@ views :class:`For`, :class:`While` and :class:`If` for passes that rewrite them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from tri_core.errors import VerificationError
 from tri_core.ir.rewriting import terminator
 from tri_core.ir.traits import Trait
 from tri_core.ir.walking import collect
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.listings.places import Listing, Place, Places
 
 __all__ = ["Inlining"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.listings.places import Listing, Place, Places
 
 __all__ = ["read_llvm"]

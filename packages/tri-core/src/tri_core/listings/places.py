@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Listing", "Place", "Places", "merged", "plain"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.dialects.tt import FuncOp, ReturnOp
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import func, ir, run_passes
 from tri_core.passes.base import Pass
 from tri_core.pipeline import StageContext

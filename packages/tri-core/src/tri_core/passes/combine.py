@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.rewriting import rewrite

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.ir.rewriting import replace_with
 from tri_core.ir.traits import Decomposable, decompose
 from tri_core.ir.walking import walk
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.pipeline import StageContext

@@ -11,12 +11,12 @@ place in the block, which does not change in loops::
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from tri_core.dialects.tt import PointerType
 from tri_core.dialects.tt.enums import AtomicOp, DescriptorReduceKind, MemSemantic, MemSyncScope
 from tri_core.errors import Unsupported
 from tri_core.ir.access import access_of
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes.rewriting import constant, make

@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.dialects.tt import FuncOp
 from tri_core.errors import Unsupported
 from tri_core.ir.markers import KEPT
 from tri_core.ir.regions import ends_region, is_control
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import builtin, ir
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tri_core.dialects.tt import CallOp, FuncOp
 from tri_core.errors import CompilationError, Unsupported, VerificationError
 from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass

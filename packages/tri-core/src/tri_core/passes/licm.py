@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.dialects.tt import LoadOp
@@ -11,6 +10,7 @@ from tri_core.ir.effects import READ_GLOBAL, effects_of
 from tri_core.ir.regions import loops_in
 from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir, run_passes
 from tri_core.passes import loops
 from tri_core.passes.base import Pass

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tri_core.ir.regions import loops_in
 from tri_core.ir.traits import is_pure
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir, run_passes
 from tri_core.passes import loops
 from tri_core.passes.base import Pass

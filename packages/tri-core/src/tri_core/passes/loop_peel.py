@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.ir.regions import If, is_loop, loops_in
 from tri_core.ir.walking import walk
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes import loops
 from tri_core.passes.base import Pass

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.errors import Unsupported
 from tri_core.ir.markers import FACTOR, STAGES
 from tri_core.ir.regions import For, loops_in
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes import loops

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from tri_core.dialects.tt import CallOp, DotOp, FuncOp, LoadOp, PointerType, StoreOp, TensorDescType, TransOp
@@ -34,6 +34,7 @@ from tri_core.ir.regions import For, If, is_loop
 from tri_core.ir.traits import is_cast, is_rematerializable
 from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_core.passes.base import Pass
 from tri_core.passes.guarded_access import branched

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tri_core.ir.regions import (
@@ -16,6 +16,7 @@ from tri_core.ir.regions import (
 )
 from tri_core.ir.traits import is_pure
 from tri_core.ir.walking import walk
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.pipeline import StageContext

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.dialects.tt import (
@@ -20,6 +19,7 @@ from tri_core.ir.effects import NOTHING, READ_DESCRIBED, WRITE_DESCRIBED, effect
 from tri_core.ir.markers import ASKED
 from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.dialects.tt import CallOp, FuncOp
 from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.pipeline import StageContext

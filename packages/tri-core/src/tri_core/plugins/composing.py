@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tri_core.errors import BackendError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.pipeline import Pipeline
 from tri_core.plugins.records import Plugin
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import ModuleType
 from typing import Literal
 
 from tri_core.errors import PluginError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Candidate", "Phase", "Plugin", "PluginRecord", "QuarantineRecord", "State"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from tri_core import forks, knobs
 from tri_core.errors import PluginError
 from tri_core.foreign import Contained, Watch
 from tri_core.knobs import KnobGroup
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.notices import PluginWarning, warn
 from tri_core.plugin_records import BackendInfo, FrameworkAdapter, LanguageExtension, Observer
 from tri_core.plugins import discovery

@@ -21,7 +21,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["FileCheckError", "filecheck"]
 

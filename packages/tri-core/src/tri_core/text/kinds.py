@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Flags", "Integer", "Integers", "Keyword", "Plain"]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.text.scan import BALANCED, STRING
 from tri_core.text.syntax import TypeSyntax, syntaxes
 

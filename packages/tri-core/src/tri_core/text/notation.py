@@ -22,7 +22,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = [
     "Attribute",

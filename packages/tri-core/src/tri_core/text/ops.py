@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.text.inference import infer
 from tri_core.text.notation import Attribute, Dictionary, Functional, Group, Literal, Operand, Part, Type
 from tri_core.text.scan import Cursor, dictionary, split_pairs

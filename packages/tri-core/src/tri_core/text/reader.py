@@ -10,9 +10,10 @@ import bisect
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.errors import TriError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.text.depth import check_depth
 from tri_core.text.functions import read_header
 from tri_core.text.names import Reader, pattern

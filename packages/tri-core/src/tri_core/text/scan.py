@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn
 
 from tri_core.errors import SourceLocation, VerificationError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["BALANCED", "STRING", "Cursor", "dictionary", "error_at", "split", "split_pairs"]
 

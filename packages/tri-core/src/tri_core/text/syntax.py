@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from tri_core.forks import cached_property
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.text.notation import Functional, Operand, Part, Type, parse_format, walk
 
 __all__ = ["DialectSyntax", "Fold", "Kind", "OpSyntax", "TypeSyntax", "add_syntax", "kinds", "op", "syntaxes"]

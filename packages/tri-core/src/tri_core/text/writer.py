@@ -7,8 +7,8 @@ registered text becomes that text.  An op that its format cannot say stays in ge
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.text.functions import write_header
 from tri_core.text.names import Writer
 from tri_core.text.ops import SHORT, Generic, fill, finish, functional, read_functional, write_parts

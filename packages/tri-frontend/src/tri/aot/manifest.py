@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Self
 
 from tri_core.errors import OptionError
 from tri_core.files import read_text, write
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["CParameter", "Manifest"]
 

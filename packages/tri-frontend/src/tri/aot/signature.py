@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.aot.manifest import CParameter
 from tri.signature_text import parse_signature
 from tri_core.errors import OptionError, Unsupported
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource

@@ -6,11 +6,11 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from tri.kernel import Kernel
 from tri_core import knobs
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri.language.types import dtype

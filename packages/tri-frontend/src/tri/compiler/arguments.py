@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tri.language.constexpr import constexpr
 from tri.language.structure import remake
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["CONSTEXPR", "Leaf", "Path", "build_tree", "fill", "leaves", "paths"]
 

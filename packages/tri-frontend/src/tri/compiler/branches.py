@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.compiler.binding import bind
@@ -26,6 +25,7 @@ from tri.language.constexpr import constexpr, unwrap
 from tri.language.shapes import reshape_to
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError, TriError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 if TYPE_CHECKING:

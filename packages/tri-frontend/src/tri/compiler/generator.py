@@ -7,13 +7,13 @@ syntax means is in the rules (:mod:`.expressions`, :mod:`.assignment`, :mod:`.br
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.compiler.failures import Errors
 from tri.compiler.rules import RULES
 from tri.compiler.scope import lookup
 from tri_core.errors import CompilationError, InternalError, TriError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.compile_reasons import gate
@@ -16,6 +15,7 @@ from tri.language.types import dtype, parse_type
 from tri_core.abi import KernelSignature, Parameter
 from tri_core.compiler import before_compile
 from tri_core.errors import CompilationError
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel

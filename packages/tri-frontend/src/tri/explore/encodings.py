@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tri.explore.records import Picture
 from tri_core.errors import TriError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Uses", "draw", "find_uses"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.listings import Listing
 from tri_core.occupancy import Occupancy
 

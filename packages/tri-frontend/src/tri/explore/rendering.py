@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tri.explore.records import Column, Page, Picture, Tab, Version
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.listings import Place
 
 __all__ = ["render"]

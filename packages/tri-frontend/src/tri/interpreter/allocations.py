@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from tri.interpreter.arrays import Data
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Allocation", "Part"]
 

@@ -7,7 +7,7 @@ import functools
 import operator
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from tri.launch.calls import call_site
 from tri.launch.specialize import specialize
 from tri.launch.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError, OptionError
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri.interpreter.builder import EagerBuilder

@@ -7,7 +7,6 @@ bool, pointers as int64 addresses in bytes, fp8e4b15 (which no library has) as i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from tri.interpreter.location import here
 from tri.language import types as t
 from tri_core.errors import CompilationError, SourceLocation, Unsupported
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Array", "Data", "Diverged", "numpy_type", "read_as", "shape_of", "unsigned", "wide"]
 

@@ -7,7 +7,6 @@ It stands where the compiler's :class:`tri.compiler.builder.Builder` stands, so 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from tri.language.constexpr import unwrap
 from tri.language.e4b15_bits import encode_e4b15
 from tri.language.tensor import tensor
 from tri_core.errors import CompilationError, InternalError, SourceLocation, Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.options import CommonOptions
 from tri_core.target import Target
 

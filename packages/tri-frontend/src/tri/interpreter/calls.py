@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tri.interpreter.arrays import Array, numpy_type
@@ -12,6 +11,7 @@ from tri.interpreter.program import RunningProgram
 from tri.language import types as t
 from tri.language.tensor import tensor
 from tri_core.errors import SourceLocation
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.target import Target
 
 if TYPE_CHECKING:

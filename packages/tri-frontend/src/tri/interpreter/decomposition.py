@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +14,7 @@ from tri.language.tensor import tensor
 from tri_core import mlir
 from tri_core.errors import Unsupported
 from tri_core.ir.traits import Decomposable, decompose
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.plugins import manager
 

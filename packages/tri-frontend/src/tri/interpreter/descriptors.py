@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from tri.interpreter.effects import update
 from tri.interpreter.races import semantics_of
 from tri.language import types as t
 from tri_core.errors import InternalError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["RULES", "Descriptor"]
 

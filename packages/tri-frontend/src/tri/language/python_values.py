@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types as python_types
-from dataclasses import dataclass
 from typing import Any
 
 from tri.kernel import Kernel
@@ -12,6 +11,7 @@ from tri.language.builtin import is_builtin
 from tri.language.constexpr import constexpr
 from tri.language.structure import Structure, remake
 from tri.language.tensor import tensor
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["BoundMethod", "wrap"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
@@ -10,6 +9,7 @@ from tri.language.builtin import builtin
 from tri.language.casts import bitcast
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder

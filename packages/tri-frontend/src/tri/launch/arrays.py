@@ -11,7 +11,6 @@ import ctypes
 import mmap
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from tri.language.types import parse_type
 from tri.launch.dtype_names import dtype_names
 from tri.launch.mocks import DtypeArray
 from tri_core.errors import ArgumentError, LaunchError, TriError
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri_core.plugin_records import FrameworkAdapter

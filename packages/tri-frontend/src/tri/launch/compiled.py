@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.launch.arrays import ReadOnly, describe, memory_bytes
@@ -18,6 +17,7 @@ from tri.launch.streams import named_stream
 from tri.launch.tensor_descriptor import TensorDescriptor
 from tri.launch.writes import check_read_only
 from tri_core.errors import LaunchError, Unsupported
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource

@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.context import Choice, chosen
@@ -33,6 +32,7 @@ from tri.launch.streams import named_stream
 from tri.launch.writes import check_read_only
 from tri_core import forks, knobs
 from tri_core.errors import LaunchError, OptionError, TriError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.target_options import ignored_options
 
 if TYPE_CHECKING:

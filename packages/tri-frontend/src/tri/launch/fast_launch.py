@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.captures import Cell
@@ -22,6 +21,7 @@ from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT
 from tri.launch.readers import DIVISIBLE, ONE, Constant, DescriptorFact, Rules
 from tri.launch.tensor_descriptor import TensorDescriptor
 from tri_core import forks, knobs
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri.context import Choice

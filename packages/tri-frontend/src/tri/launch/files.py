@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri_core.compiler import IRSource
 from tri_core.errors import LaunchError
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from tri_core import knobs
 from tri_core.abi import KernelSignature
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.language.structure import remake
 from tri.launch.dtype_names import dtype_names
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri.kernel import Kernel

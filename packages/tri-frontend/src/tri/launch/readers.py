@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from tri.language.types import dtype
 from tri.launch.arrays import ArrayReader, Place, ReadOnly, array_reader, memory_bytes
 from tri.launch.tensor_descriptor import TensorDescriptor
 from tri_core.errors import ArgumentError, ArgumentOverflow, DescriptorError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Constant", "DescriptorFact", "Items", "Readers", "Rules", "readers", "static_fact"]
 

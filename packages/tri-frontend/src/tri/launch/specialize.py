@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.launch.arrays import Place, ReadOnly
 from tri.launch.readers import DIVISIBLE, ONE, Constant, DescriptorFact, Items
 from tri_core.errors import LaunchError
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.language.types import parse_type
 from tri.launch.arrays import array_reader, describe, parts
 from tri_core.errors import DescriptorError
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri_core.runtime import ArrayArgument

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 from tri_core.errors import OptionError
 from tri_core.files import make_folder, write
 from tri_core.hookspecs import HOOKSPEC_API
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from jinja2 import Environment

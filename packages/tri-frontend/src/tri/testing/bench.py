@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.launch.arrays import Place, ReadOnly, array_reader, place_like
 from tri_core.errors import TriError, Unsupported
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri.launch.hooks import LaunchFacts

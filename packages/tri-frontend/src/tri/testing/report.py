@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from tri_core.errors import OptionError, Unsupported
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Benchmark", "Mark", "Table", "perf_report"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tri.tuning.config import Config
 from tri_core.errors import AutotuneError, OptionError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Pruning"]
 

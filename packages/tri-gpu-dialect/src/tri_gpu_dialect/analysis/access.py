@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.encodings import Encoding, Linear
 from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout, layout_for
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.ir.effects import ALLOCATE_SHARED, Effects
 from tri_core.ir.regions import ForwardWalk
 from tri_core.ir.traits import is_view
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 __all__ = ["Aliases", "aliases", "allocates_shared"]

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tri_core.ir.regions import For, ForwardWalk, is_loop
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.axis_rules import SHARED, AxisRule, AxisRules
 from tri_gpu_dialect.analysis.axis_value import AxisInfo

@@ -10,13 +10,13 @@ zero, unless the operand's least element is known to be negative.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import gcd
 from types import MappingProxyType
 from typing import TypeVar
 
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.axis_value import BIG, AxisInfo, power_of_two_divisor
 from tri_gpu_dialect.types import pointee_bytes, shape_of

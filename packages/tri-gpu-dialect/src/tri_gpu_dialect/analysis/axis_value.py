@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from math import gcd
 from typing import Self
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["BIG", "AxisInfo", "power_of_two_divisor"]
 

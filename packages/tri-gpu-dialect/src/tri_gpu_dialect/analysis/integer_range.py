@@ -8,7 +8,8 @@ anything, unless ``exact`` says that it does not leave it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["BINARY", "COMPARISONS", "IntegerRange"]
 

@@ -15,7 +15,7 @@ and the result follow it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from tri_core.dialects.tt import (
@@ -41,6 +41,7 @@ from tri_core.ir.regions import (
 )
 from tri_core.ir.traits import maps_elements
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.access import MADE_UP_LINES, Lines, stores_as_well, within_warps
 from tri_gpu_dialect.analysis.layout_rules import SHARED, Kind, LayoutRules, Operands, encoding_of

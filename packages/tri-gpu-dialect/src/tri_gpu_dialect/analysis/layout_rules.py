@@ -8,13 +8,13 @@ its backend adds in ``DefaultPolicy.layout_rules``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
 from tri_core.dialects.tt import CatOp, GatherOp, JoinOp, SplitOp
 from tri_core.ir.traits import maps_elements, source_of
 from tri_core.ir.views import cast
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import DotOperand, Encoding, Slice, transform
 from tri_gpu_dialect.types import shape_of, tensor_info

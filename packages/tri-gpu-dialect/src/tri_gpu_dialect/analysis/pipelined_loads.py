@@ -8,7 +8,7 @@ in the first stage as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.ir.access import access_of, global_load
 from tri_core.ir.effects import (
@@ -26,6 +26,7 @@ from tri_core.ir.effects import (
 from tri_core.ir.regions import While
 from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.origins import argument_of, reaches
 from tri_gpu_dialect.analysis.layout_rules import encoding_of

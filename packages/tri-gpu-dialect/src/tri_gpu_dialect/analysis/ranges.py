@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.ir.regions import counted, is_branch, predecessors
 from tri_core.ir.traits import moves_data
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.integer_range import BINARY, COMPARISONS, IntegerRange
 

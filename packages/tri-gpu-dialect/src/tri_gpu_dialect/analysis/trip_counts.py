@@ -8,13 +8,14 @@ run, and whether numbers of programs are forwarded out evenly; never what a prog
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 from tri_core.dialects.tt import FuncOp, GetProgramIdOp
 from tri_core.ir.regions import For, counted, is_control
 from tri_core.ir.traits import is_cast
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.edit import all_ops
 

@@ -14,7 +14,6 @@ splat of one; a select whose result something else uses too is left alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -23,6 +22,7 @@ from tri_core.ir.regions import For, If
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import moves_data, source_of
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_core.passes.origins import is_zero
 from tri_core.remarks import declined

@@ -18,7 +18,6 @@ starts copies waits for those that it has started before it makes the descriptor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -26,6 +25,7 @@ from tri_core.dialects.tt import FuncOp, MakeTensorDescriptorOp, PointerType
 from tri_core.dialects.tt.enums import PaddingOption
 from tri_core.ir.regions import If, is_loop
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import builtin, ir
 from tri_gpu_dialect.dialect import AsyncCopyLocalToDescriptorOp
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch, launch_number

@@ -12,13 +12,13 @@ block has all that its results need, the result has the same blocks, and is conv
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import GatherOp, HistogramOp, ScanOp
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.dialect import LocalAllocOp

@@ -15,13 +15,13 @@ A dot's accumulators take registers from where it starts: it stays where tensors
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.effects import READ_GLOBAL, READ_SHARED, WRITE_GLOBAL, has_at_most
 from tri_core.ir.traits import is_rematerializable, is_view, replicates
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.layout_rules import encoding_of

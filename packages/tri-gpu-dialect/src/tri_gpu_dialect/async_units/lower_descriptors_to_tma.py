@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import InternalError, Pass, StageContext
@@ -31,6 +30,7 @@ from tri_core.dialects.tt.enums import MemSemantic
 from tri_core.ir.access import access_of
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.base import MemDescType

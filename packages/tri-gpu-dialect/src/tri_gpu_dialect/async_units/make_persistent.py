@@ -24,7 +24,6 @@ Atomics, volatile loads, prints, assertions and whatever else may reach other pr
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext, Unsupported
@@ -43,6 +42,7 @@ from tri_core.ir.effects import (
 from tri_core.ir.markers import CHOSEN
 from tri_core.ir.regions import For, While
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import arith, ir
 from tri_core.remarks import declined

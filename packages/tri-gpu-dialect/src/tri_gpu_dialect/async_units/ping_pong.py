@@ -14,13 +14,13 @@ than them is computed that takes long: reductions, exponentials.  Dots that need
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import ReduceOp
 from tri_core.ir.regions import For, If, is_control
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir, math
 from tri_core.remarks import declined, is_listening
 from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp

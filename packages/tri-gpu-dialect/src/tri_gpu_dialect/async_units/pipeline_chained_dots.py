@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -30,6 +29,7 @@ from tri_core.dialects.tt import FuncOp
 from tri_core.ir.regions import For, If
 from tri_core.ir.traits import is_view, source_of
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.remarks import declined

@@ -12,7 +12,6 @@ Accumulators that start from something take registers earlier.  Where a thread h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -20,6 +19,7 @@ from tri_core.ir.effects import ASYNC, READ_GLOBAL, READ_SHARED, WRITE_GLOBAL, h
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import replicates, source_of
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.pressure import compared_registers, most_registers, registers_for_tensors

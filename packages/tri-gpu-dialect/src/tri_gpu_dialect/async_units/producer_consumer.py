@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.dialects.tt import MakeTensorDescriptorOp
 from tri_core.errors import InternalError
@@ -15,6 +15,7 @@ from tri_core.ir.regions import For, If, While, is_control
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.rings import RingUse, SlotBuffer, is_inside, uses_inside
 from tri_gpu_dialect.async_units.analysis.slicing import Demand

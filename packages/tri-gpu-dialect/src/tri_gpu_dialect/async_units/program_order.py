@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_core.dialects.tt import DescriptorLoadOp, FuncOp, GetNumProgramsOp, GetProgramIdOp, LoadOp
 from tri_core.ir.regions import For
 from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect import edit
 from tri_gpu_dialect.analysis.trip_counts import TripCounts

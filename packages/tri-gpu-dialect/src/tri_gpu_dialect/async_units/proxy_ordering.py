@@ -24,11 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Self
 
 from tri_core.ir.traits import is_view, maps_elements
 from tri_core.ir.views import cast, defining_op, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.dialect import (
     ArriveBarrierOp,

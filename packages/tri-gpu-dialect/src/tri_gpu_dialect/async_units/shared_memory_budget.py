@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.dialects.tt import DescriptorReduceOp, DescriptorStoreOp
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.async_units.analysis.rings import RingUse

@@ -16,12 +16,12 @@ the loop, an assembler would have to wait everywhere.  Loops that ``pipeline-cha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.regions import For
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.carried_dots import (

@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import MakeTensorDescriptorOp, TensorDescType
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.layout_rules import encoding_of

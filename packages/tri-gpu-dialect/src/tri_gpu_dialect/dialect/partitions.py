@@ -8,9 +8,9 @@ have layouts of as many warps as the partition has.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tri_core.errors import VerificationError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tri_core.api import OptionError, VerificationError
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.encodings import Encoding, SharedEncoding
 from tri_gpu_dialect.layouts.encoding import layout_for
 

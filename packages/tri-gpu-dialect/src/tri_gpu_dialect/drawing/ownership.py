@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tri_core.api import OptionError, TriError, VerificationError
 from tri_core.forks import cached_property
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.text import parse_module
 from tri_gpu_dialect.encodings import Encoding, SharedEncoding, decode

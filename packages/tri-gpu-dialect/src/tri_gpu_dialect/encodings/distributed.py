@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Self
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.base import TTG
 from tri_gpu_dialect.encodings.matrix import MatrixEncoding
 from tri_gpu_dialect.layouts import distributed

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.base import TTG
 from tri_gpu_dialect.layouts import cluster, shared
 from tri_gpu_dialect.layouts.encoding import SharedEncoding, encoding

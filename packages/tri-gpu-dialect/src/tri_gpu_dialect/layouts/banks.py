@@ -8,9 +8,9 @@ words asked of one bank.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.layouts import gf2
 from tri_gpu_dialect.layouts.linear import LANE, REGISTER, LinearLayout
 

@@ -8,7 +8,8 @@ and quick for the sizes that layouts have (at most some forty columns).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Echelon", "apply", "complement", "intersect", "inverse", "kernel", "rank", "span"]
 

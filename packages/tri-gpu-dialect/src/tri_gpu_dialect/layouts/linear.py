@@ -41,10 +41,10 @@ transpose the outputs first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.layouts import gf2, packing
 from tri_gpu_dialect.layouts.packing import Dims
 

@@ -33,7 +33,7 @@ def optimal_swizzle(
     source: LinearLayout,
     destination: LinearLayout,
     bitwidth: int,
-    banks: Banks = Banks(),  # noqa: B008  a frozen value
+    banks: Banks = Banks(),
     max_vector_bits: int = 128,
 ) -> LinearLayout:
     """The layout ``offset -> coordinates`` through which ``source`` is converted to ``destination``.

@@ -7,8 +7,7 @@ changed places.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.layouts.linear import LANE, REGISTER, LinearLayout
 
 __all__ = ["TransposingRead"]

@@ -7,8 +7,9 @@ words: the transpose of four words' bytes takes eight permutes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.primitives import Primitives

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from tri_core.abi import HiddenParameters, LaunchDescriptor
@@ -17,6 +17,7 @@ from tri_core.dialects.tt import PointerType
 from tri_core.errors import InternalError, TriError, Unsupported
 from tri_core.forks import cached_property
 from tri_core.ir.traits import Decomposable, decompose
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.abi import HiddenParameters
 from tri_core.errors import InternalError, Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.llvm_text import to_llvm_text
 from tri_core.locations import source_location
 from tri_core.mlir import ir, run_passes

@@ -11,8 +11,8 @@ the conversion instructions of GPUs do it.  bf16 and f16 keep their infinities a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering.builder import Builder
 

@@ -9,10 +9,10 @@ assembly.
 # No `from __future__ import annotations` here: the bindings read the annotations of subclasses as objects.
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from tri_core.errors import InternalError, PluginError, Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ext, ir
 from tri_core.pipeline import Pass, StageContext
 from tri_gpu_dialect.lowering.builder import Builder

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
 from tri_core.errors import Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target

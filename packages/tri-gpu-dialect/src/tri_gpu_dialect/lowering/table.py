@@ -8,9 +8,10 @@ condition holds lowers the op.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.errors import PluginError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.axis_rules import SHARED, AxisRules
 from tri_gpu_dialect.lowering.context import Lowered, Lowering

@@ -23,9 +23,9 @@ memory where it has them (copies included), else in another block's.  The layout
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.layouts import (
     BLOCK,
     LANE,

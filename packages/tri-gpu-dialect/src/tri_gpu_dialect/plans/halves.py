@@ -9,8 +9,7 @@ Layouts follow through all of them.  Where the dimension's highest bit is one of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import Encoding, transform
 from tri_gpu_dialect.types import tensor_info, tensor_type

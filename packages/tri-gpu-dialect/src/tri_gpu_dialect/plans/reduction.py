@@ -9,10 +9,10 @@ whose images along the axis are independent of each other and of what registers 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tri_core.errors import Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout, gf2
 from tri_gpu_dialect.plans.conversion import normalized
 

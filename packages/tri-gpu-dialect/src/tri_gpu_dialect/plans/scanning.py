@@ -10,11 +10,11 @@ bits of warps go through shared memory, neighbouring ones together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
 from tri_core.errors import Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout
 from tri_gpu_dialect.plans.conversion import normalized
 from tri_gpu_dialect.plans.reduction import split

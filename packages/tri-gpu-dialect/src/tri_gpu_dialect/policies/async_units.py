@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from tri_core.dialects.tt import TensorDescType
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import SharedEncoding

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.analysis.axis_rules import SHARED as SHARED_AXIS_RULES
 from tri_gpu_dialect.analysis.axis_rules import AxisRules
 from tri_gpu_dialect.analysis.layout_rules import SHARED as SHARED_LAYOUT_RULES

@@ -7,11 +7,11 @@ A backend hands the rows to :class:`tri_gpu_dialect.policies.gpu.DefaultPolicy`;
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tri_core.dialects.tt import DescriptorLoadOp, DotOp, TransOp
 from tri_core.ir.traits import maps_elements, source_of
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import pack_of

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
 from tri_gpu_dialect.policies.gpu import AsyncPolicy, DefaultPolicy
 

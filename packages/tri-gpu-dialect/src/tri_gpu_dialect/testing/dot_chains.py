@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hypothesis import strategies as st
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 

@@ -3,12 +3,12 @@
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ext, registry
 from tri_gpu_dialect.encodings import MatrixEncoding, encoding
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hypothesis import strategies as st
+
+from tri_core.lazy_dataclasses import dataclass
 
 SIZES = (16, 32, 64)
 INPUT, OUTPUT = 1 << 14, 1 << 16

@@ -17,13 +17,13 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tri_core import forks
 from tri_core.cache import default_store
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["show"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from tri_core.api import DeviceError
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.loader.elf import NOBITS, WRITE, ElfObject, Relocation, damaged, unsupported
 from tri_runtime.loader.relocations import MACHINES, Machine, OutOfRange
 

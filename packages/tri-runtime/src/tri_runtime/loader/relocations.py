@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["AARCH64", "MACHINES", "X86_64", "Machine", "OutOfRange"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from dataclasses import dataclass
 from typing import Any
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.native.layouts import TENSOR
 
 __all__ = ["ArrayFacts", "Exchange", "exchange_of"]

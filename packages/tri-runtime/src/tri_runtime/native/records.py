@@ -8,11 +8,12 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CellType
 from typing import Any, Protocol
 
 from tri_core.api import Argument, HiddenNumbers, LaunchPlan
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.native.arrays import Exchange
 from tri_runtime.native.code import Limit
 from tri_runtime.native.layouts import (

@@ -8,11 +8,13 @@ acquire takes it from there (Lamport 1978; vector clocks with a bit per access i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["RELAXED", "History", "Order", "Semantics"]
 

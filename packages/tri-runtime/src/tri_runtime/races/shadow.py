@@ -6,12 +6,12 @@ numbers stand beside the pieces; they are zeroed memory, of which the system giv
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.races.order import Order
 
 __all__ = ["Conflict", "Shadow", "unchanged"]

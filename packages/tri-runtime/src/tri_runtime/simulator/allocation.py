@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.simulator.tracking import Tracker
 
 __all__ = ["Access", "Allocation"]

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.simulator.clocks import Clocks
 from tri_runtime.simulator.threads import ClusterMember, Threads
 from tri_runtime.simulator.trace import Barrier, Trace

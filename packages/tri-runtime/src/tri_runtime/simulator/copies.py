@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.simulator.memory import Memory
 from tri_runtime.simulator.synchronization import Phases
 from tri_runtime.simulator.threads import Threads

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tri_core.errors import DeviceError, InternalError, SimulationError
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.simulator.clocks import Clocks
 from tri_runtime.simulator.cluster import Cluster, Share
 from tri_runtime.simulator.copies import AsyncCopies, BlockStores

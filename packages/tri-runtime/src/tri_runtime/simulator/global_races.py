@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from tri_core.errors import DataRace, RaceAccess, SimulationError
 from tri_core.forks import cached_property
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.races import Order, Semantics, Shadow, unchanged
 from tri_runtime.simulator.allocation import Allocation
 from tri_runtime.simulator.clocks import Clocks

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy.typing as npt
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_runtime.simulator.cta import CTA, Step
 from tri_runtime.simulator.scene import Site

@@ -11,12 +11,13 @@ before by its parity alone, and counts what comes too early: these show when one
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
 from tri_core.errors import SimulationError
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.simulator.scene import Scene, numbers
 from tri_runtime.simulator.synchronization import PhaseCount
 from tri_runtime.simulator.trace import Act, Barrier, Trace

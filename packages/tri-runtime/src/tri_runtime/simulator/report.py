@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tri_core.errors import LaunchError
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.dlpack import HOST_DEVICES, read_dlpack
 from tri_runtime.simulator.reporting import active_report, reachable, resident, watching
 from tri_runtime.simulator.scene import in_kernel

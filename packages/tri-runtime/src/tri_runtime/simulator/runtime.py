@@ -6,7 +6,7 @@ import ctypes
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from tri_core.api import (
     Target,
 )
 from tri_core.errors import InternalError
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.base import RuntimeBase
 from tri_runtime.descriptors import DescriptorEncoder
 from tri_runtime.limits import check_grid, check_resources

@@ -9,12 +9,12 @@ element at its base has.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_runtime.simulator.memory import Memory
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.simulator.threads import Threads
 from tri_runtime.simulator.trace import Barrier, What
 

@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_core.api import LaunchDescriptor, LaunchError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["ELEMENT_TYPES", "FIELDS", "MAP_BYTES", "SWIZZLES", "TensorMap", "encode_descriptor"]
 

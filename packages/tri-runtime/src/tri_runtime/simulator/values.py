@@ -6,13 +6,13 @@ A value is an array whose first axis is the threads: a scalar has shape ``(threa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tri_core.errors import Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
 __all__ = ["Shape", "shape_of", "to_bf16", "to_f32", "unsigned"]

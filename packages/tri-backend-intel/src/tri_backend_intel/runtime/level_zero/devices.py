@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import TypeVar
 
 from tri_backend_intel.runtime.level_zero.api import (
@@ -20,6 +19,7 @@ from tri_backend_intel.runtime.level_zero.api import (
 )
 from tri_backend_intel.runtime.level_zero.loader import Loader
 from tri_core.api import DeviceError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["INTEL", "ZeDevice", "ZeDriver", "check_driver", "ze_devices", "ze_drivers"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_backend_intel.architectures import target
 from tri_backend_intel.runtime.level_zero.api import (
@@ -26,6 +25,7 @@ from tri_core.api import (
     LaunchPlan,
     OutOfResources,
 )
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime import ArgumentPool, argument_table, check_grid
 from tri_runtime.native.layouts import CONFIG
 

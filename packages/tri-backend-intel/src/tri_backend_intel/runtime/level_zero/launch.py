@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from tri_backend_intel.runtime.level_zero.api import Result
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.loader import load_ir
 from tri_runtime.native.layouts import CONFIG
 from tri_runtime.schema import CType, Field, Record, expand

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Below", "NativeApi", "NativeRefused", "OwnedPrograms"]
 

@@ -6,13 +6,13 @@ import hashlib
 import json
 import os
 import platform
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tri_core import knobs
 from tri_core.cache import default_store
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["NativeImages", "compilers_environment", "processor"]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tri_backend_intel.runtime.found import FoundDevice
 from tri_backend_intel.runtime.native.api import Below, NativeApi, NativeRefused
 from tri_backend_intel.runtime.native.images import NativeImages, compilers_environment, processor
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Program", "Programs", "images_of"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_backend_intel.runtime.opencl.queue import ClQueue
 from tri_core.api import Argument, DeviceError, KernelImage, Launch, LaunchError
+from tri_core.lazy_dataclasses import dataclass
 from tri_runtime import ArgumentPool, argument_table
 
 __all__ = ["ClKernel", "ClProgram", "make_kernel", "make_launch"]

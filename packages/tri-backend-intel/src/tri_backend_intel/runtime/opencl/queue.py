@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tri_backend_intel.runtime.opencl.library import OpenClLibrary
 from tri_core import forks
 from tri_core.api import OutOfResources
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["ClDevice", "ClMemory", "ClQueue"]
 

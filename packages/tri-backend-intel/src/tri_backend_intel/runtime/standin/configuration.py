@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_backend_intel.architectures import ARCHITECTURES, Architecture
 from tri_core.api import OptionError
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Configuration", "DeviceConfiguration"]
 

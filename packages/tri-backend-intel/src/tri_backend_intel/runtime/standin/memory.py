@@ -10,7 +10,6 @@ import bisect
 import ctypes
 import mmap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from tri_backend_intel.runtime.level_zero.api.enums import MemoryType, Result
 from tri_backend_intel.runtime.standin.devices import Context, Device, Fault
 from tri_backend_intel.runtime.standin.objects import Refused
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Block", "Usm"]
 

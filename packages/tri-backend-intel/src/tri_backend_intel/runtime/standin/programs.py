@@ -6,7 +6,6 @@ import ctypes
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from tri_backend_intel.spirv.carried import Carried, carried_by
 from tri_backend_intel.spirv.reader import SpirvModule, read_module
 from tri_core import mlir
 from tri_core.api import TargetKey, TriError
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.plugins import manager
 from tri_core.target_selection import resolve
 from tri_runtime.simulator import Allocation, Machine, Memory, Program, Scene

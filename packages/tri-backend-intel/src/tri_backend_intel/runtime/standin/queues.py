@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_backend_intel.runtime.level_zero.api.enums import CommandQueueMode, Result
 from tri_backend_intel.runtime.standin.changes import FOREVER
 from tri_backend_intel.runtime.standin.devices import Context, Device, Driver, Fault
 from tri_backend_intel.runtime.standin.objects import Object, Refused
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Command", "CommandList", "CommandQueue", "Event", "EventPool", "Fence", "wait_for"]
 

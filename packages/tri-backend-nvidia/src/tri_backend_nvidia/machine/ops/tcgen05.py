@@ -9,11 +9,11 @@ warp moves data between registers and its quarter of the lanes.
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tri_backend_nvidia.machine.base import NVM, Array, In, steps_of, text
 from tri_backend_nvidia.machine.ops.mbarrier import guarded
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 

@@ -7,7 +7,7 @@ read, gives wrong numbers or a race.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_core.api import DeviceError
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.lowering import SimulatedCTA
 
 __all__ = ["commit", "forwarded_after", "start", "wait"]

@@ -12,7 +12,6 @@ Data moved between registers and tensor memory is there after the wait of the ki
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +36,7 @@ from tri_backend_nvidia.machine.simulation.tcgen05_tracking import (
     whole_warps,
 )
 from tri_backend_nvidia.machine.simulation.wgmma import operand_values
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.lowering import SimulatedCTA
 from tri_runtime.simulator import CTA
 

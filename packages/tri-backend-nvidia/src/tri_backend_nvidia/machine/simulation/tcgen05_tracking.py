@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_core.errors import SimulationError
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.lowering import SimulatedCTA
 from tri_runtime.simulator import CTA, as_cta
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from tri_backend_nvidia.machine.simulation.fp8_accumulation import FP8, accumulate
 from tri_core.api import DeviceError
+from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.lowering import SimulatedCTA
 from tri_runtime.simulator import as_cta
 

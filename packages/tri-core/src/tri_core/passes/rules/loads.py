@@ -8,12 +8,12 @@ whether it is true anywhere, which comparisons of consecutive integers with a bo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tri_core.dialects.tt import BroadcastOp, MakeRangeOp, SplatOp
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.traits import replicates, source_of
 from tri_core.ir.views import cast, defining_op, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_core.passes.rewriting import constant, make, producer
 from tri_core.passes.rules.table import REORDER

@@ -7,12 +7,13 @@ leaves them out, it does not matter what was read for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.dialects.tt import StoreOp
 from tri_core.ir.regions import For, If
 from tri_core.ir.traits import is_elementwise, source_of
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.tiles.polynomial import Polynomial
 from tri_core.passes.tiles.reading import Reader

@@ -7,12 +7,13 @@ are followed when each iteration adds the same to them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.dialects.tt import AddPtrOp, BroadcastOp, ExpandDimsOp, FuncOp, PointerType, SplatOp
 from tri_core.ir.regions import For
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, builtin, ir
 from tri_core.passes.rewriting import producer
 from tri_core.passes.tiles.polynomial import MOST_TERMS, Polynomial, Trip

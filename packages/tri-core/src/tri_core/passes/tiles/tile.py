@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tri_core.dialects.tt import FuncOp
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.tiles.polynomial import Polynomial, Trip
 from tri_core.passes.tiles.reading import Condition, Pointers

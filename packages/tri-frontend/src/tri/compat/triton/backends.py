@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.compat.triton.cache import triton_key
@@ -11,6 +10,7 @@ from tri.compat.triton.driver import driver_class
 from tri.compat.triton.targets import GPUTarget, tri_target
 from tri_core import forks
 from tri_core.errors import TargetError, Unsupported
+from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri_core.target import Target

@@ -18,11 +18,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Self
 
 from tri_core import knobs
 from tri_core.errors import Unsupported
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = [
     "CompileTimes",

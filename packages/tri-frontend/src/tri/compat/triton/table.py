@@ -7,8 +7,10 @@ the same table to users.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["EXTRA", "GONE", "MODULES", "VERSION", "Module", "vendor"]
 

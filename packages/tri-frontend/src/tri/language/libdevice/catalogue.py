@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from tri.language import math
 from tri.language import types as t
 from tri.language.libdevice import bessel, bits, conversions, elementary, ops, rounding, special
+from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["CATALOGUE", "Formula"]
 

@@ -10,7 +10,7 @@ late ops use of the early ones is *forwarded* on to the next iteration, as few r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.dialects.tt import ReduceOp, ScanOp
 from tri_core.ir.effects import (
@@ -24,6 +24,7 @@ from tri_core.ir.effects import (
 )
 from tri_core.ir.traits import is_cast, is_rematerializable, is_view, replicates, source_of
 from tri_core.ir.views import cast, defining_op, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pressure import registers_of
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal

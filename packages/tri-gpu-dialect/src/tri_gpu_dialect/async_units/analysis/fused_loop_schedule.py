@@ -7,9 +7,10 @@ dot, are the same op by op.  What the first loop hands to its late stage then fi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.ir.traits import is_rematerializable, is_view
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.dot_stages import DotStages
 from tri_gpu_dialect.edit import block_ops, terminator

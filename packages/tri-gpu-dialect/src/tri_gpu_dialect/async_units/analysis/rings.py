@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tri_core.dialects.tt import DescriptorLoadOp, FuncOp, TransOp
 from tri_core.ir.regions import ends_region, is_loop
 from tri_core.ir.traits import is_view
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.slicing import Demand, Refusal, Ring
 from tri_gpu_dialect.dialect import LocalAllocOp, WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp

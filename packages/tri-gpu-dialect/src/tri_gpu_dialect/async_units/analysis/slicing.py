@@ -11,7 +11,7 @@ kernel writes, on atomics.  Where it does, :func:`slice_function` says why.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.dialects.tt import (
     DescriptorLoadOp,
@@ -45,6 +45,7 @@ from tri_core.ir.regions import (
 )
 from tri_core.ir.traits import is_rematerializable, is_view, source_of
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import LocalDeallocOp, NextTileOp, WarpGroupDotOp, WarpGroupDotWaitOp

@@ -6,8 +6,8 @@ A pair is a sum of two floats of which the second is what the first has lost.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering.builder import Builder
 

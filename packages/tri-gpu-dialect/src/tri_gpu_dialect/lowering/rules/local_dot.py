@@ -8,10 +8,10 @@ distances from its first, so all reads of a step have one address and constant o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tri_core.errors import Unsupported
 from tri_core.ir.regions import For
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import PaddedShared, decode
 from tri_gpu_dialect.layouts import REGISTER, LinearLayout

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_core.dialects.tt import PointerType
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.dialects.tt.enums import CacheModifier, EvictionPolicy
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import shared, vector_access
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers

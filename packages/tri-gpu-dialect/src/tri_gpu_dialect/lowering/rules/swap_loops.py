@@ -9,10 +9,10 @@ allocated in larger units.  Attribute ``ttg.word`` of its address says so to who
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_core.dialects.tt.enums import AtomicOp
 from tri_core.errors import Unsupported
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.context import Lowering

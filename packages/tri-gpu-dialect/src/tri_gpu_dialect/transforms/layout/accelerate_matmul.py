@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -24,6 +24,7 @@ from tri_core.dialects.tt import DotOp
 from tri_core.ir.dots import Dot
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
 from tri_core.remarks import declined, is_listening

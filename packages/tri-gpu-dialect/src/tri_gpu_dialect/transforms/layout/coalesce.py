@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -26,6 +25,7 @@ from tri_core.ir.access import access_of
 from tri_core.ir.effects import READ_GLOBAL, WRITE_GLOBAL, effects_of, may_have
 from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined, is_listening
 from tri_gpu_dialect.analysis import AxisInfos, axis_info

@@ -11,7 +11,7 @@ Types are changed in place; no op is made anew.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
@@ -19,6 +19,7 @@ from tri_core.dialects.tt import BarrierOp, CallOp, DotOp
 from tri_core.ir.regions import is_control, region_blocks
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, pack_of

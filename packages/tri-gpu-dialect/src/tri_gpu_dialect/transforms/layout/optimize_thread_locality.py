@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -32,6 +31,7 @@ from tri_core.ir.regions import loops_in
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, defining_op, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_core.remarks import declined
 from tri_gpu_dialect import layouts

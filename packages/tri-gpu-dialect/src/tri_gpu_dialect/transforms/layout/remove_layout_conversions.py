@@ -12,13 +12,14 @@ A store takes its value in the layout that it has when that is as good for memor
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.regions import Edge, edges_of, ends_region, is_control, region_blocks
 from tri_core.ir.traits import Instructions, is_cast, moves_data, replicates, source_of
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.access import Lines
 from tri_gpu_dialect.analysis.layout_assignment import Assignment, Key, assign, key_of, mark

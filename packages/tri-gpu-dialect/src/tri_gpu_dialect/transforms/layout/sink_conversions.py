@@ -12,12 +12,12 @@ as its place asks for, only one of these needs it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.regions import If
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, functions

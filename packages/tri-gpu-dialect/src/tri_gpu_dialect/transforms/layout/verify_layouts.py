@@ -7,7 +7,6 @@ the target's rules (:mod:`tri_gpu_dialect.analysis.layout_rules`) say.  For test
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext, VerificationError
@@ -15,6 +14,7 @@ from tri_core.dialects.tt import ReduceOp
 from tri_core.ir.regions import edges_of, is_control
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, LayoutRules, encoding_of

@@ -13,13 +13,14 @@ of a function that would need more than the target has, the buffers stay as they
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import FuncOp, TransOp
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.liveness import buffers

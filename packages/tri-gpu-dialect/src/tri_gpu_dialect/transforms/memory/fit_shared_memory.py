@@ -8,12 +8,13 @@ from registers again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.dots import Dot
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import LocalAllocOp, LocalDotOp

@@ -10,7 +10,7 @@ them, or gone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -20,6 +20,7 @@ from tri_core.ir.regions import If
 from tri_core.ir.rewriting import rebuild
 from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import defining_op, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir, run_passes
 from tri_gpu_dialect.analysis.ranges import Ranges, is_integer
 from tri_gpu_dialect.edit import all_ops, functions

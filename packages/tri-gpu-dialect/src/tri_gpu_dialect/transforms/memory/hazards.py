@@ -18,13 +18,14 @@ Hardware where more than the threads accesses shared memory has an :class:`Order
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar, Protocol, Self, TypeVar
 
 from tri_core.errors import VerificationError
 from tri_core.ir.effects import ASYNC, READ_SHARED, WRITE_SHARED, Effects, accesses_of
 from tri_core.ir.regions import ConcurrentRegions, edges_of, ends_region, is_control, region_blocks
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases, allocates_shared

@@ -6,10 +6,10 @@ the threads, in :mod:`tri_gpu_dialect.async_units.proxy_ordering`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import functions
 from tri_gpu_dialect.transforms.memory.hazards import Walk

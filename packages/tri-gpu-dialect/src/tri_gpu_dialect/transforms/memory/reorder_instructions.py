@@ -15,7 +15,6 @@ little shared memory for that, the function stays as it is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import ClassVar
 
@@ -23,6 +22,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import LoadOp, ReduceOp, ScanOp
 from tri_core.ir.traits import is_rematerializable, is_view
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.layout_rules import encoding_of

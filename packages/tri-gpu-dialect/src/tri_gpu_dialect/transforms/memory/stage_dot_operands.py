@@ -12,13 +12,13 @@ Dots that a backend gave to its matrix instructions have another encoding by now
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotOp
 from tri_core.ir.dots import Dot
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType

@@ -12,13 +12,14 @@ the target has with such buffers, the largest operands are converted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.regions import For
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect import layouts

@@ -7,12 +7,13 @@ tight, copies stand behind what reads the stage that they go to, else before eve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.dialects.tt import LoadOp
 from tri_core.ir.regions import For
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import cast
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from tri_core.dialects.tt import TransOp
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tri_core.errors import InternalError
 from tri_core.ir.regions import For, If
 from tri_core.ir.rewriting import clone_mapped, for_like
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.loops import known_trips
 from tri_gpu_dialect.transforms.pipeline.building import add, build, integer, less, multiply, subtract

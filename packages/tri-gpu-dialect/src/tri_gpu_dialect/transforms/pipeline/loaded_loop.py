@@ -17,12 +17,12 @@ Loads that are *held* are not stored: they are forwarded up to their use.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tri_core.api import Target
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.regions import For
 from tri_core.ir.rewriting import clone_mapped
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads
 from tri_gpu_dialect.analysis.pressure import accumulator_registers, operand_registers, registers_of

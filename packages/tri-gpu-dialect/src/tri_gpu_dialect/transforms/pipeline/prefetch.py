@@ -20,7 +20,6 @@ It is done to loops that ``pipeline`` made.  Operands that the instruction itsel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -30,6 +29,7 @@ from tri_core.ir.regions import For, loops_in
 from tri_core.ir.rewriting import clone_mapped, create_like
 from tri_core.ir.traits import is_rematerializable, source_of
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect import layouts

@@ -16,10 +16,10 @@ Registers of machine code are not known here: those of the loop's accumulators a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from tri_core.api import Target
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.occupancy import occupancy
 from tri_core.target import ComputeUnit

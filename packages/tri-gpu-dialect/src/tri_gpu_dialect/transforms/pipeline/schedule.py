@@ -15,11 +15,11 @@ A modulo schedule (Rau, Iterative modulo scheduling, 1994) with an initiation in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tri_core.errors import InternalError
 from tri_core.forks import cached_property
 from tri_core.ir.regions import For
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops, block_ops
 

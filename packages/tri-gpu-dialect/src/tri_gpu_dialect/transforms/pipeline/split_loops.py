@@ -15,7 +15,7 @@ overflow.  Cf. index set splitting (Wolfe, High Performance Compilers for Parall
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -23,6 +23,7 @@ from tri_core.dialects.tt import DotOp, LoadOp
 from tri_core.ir.regions import For, is_loop
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_core.passes.loops import body, carried, copy_body, make_loop
 from tri_core.passes.tiles import Index, Polynomial, Reader, Trip, is_inside

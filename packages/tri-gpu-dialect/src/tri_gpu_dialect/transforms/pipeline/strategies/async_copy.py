@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tri_core.api import OutOfResources, Target
 from tri_core.dialects.tt import LoadOp
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.views import cast, isa
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
