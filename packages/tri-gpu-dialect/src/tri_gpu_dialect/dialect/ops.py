@@ -1,6 +1,6 @@
 """The ops of the ``ttg`` dialect, as a table; names, operands and attributes are Triton's.
 
-Those of asynchronous units are in :mod:`tri_gpu_dialect.dialect.async_units`.
+Those of asynchronous units are in :mod:`tri_gpu_dialect.dialect.async_ops`.
 
 Results come first because optional operands must come last.  Attributes that an op may carry without
 declaring them are in :data:`OPTIONAL_ATTRIBUTES`.
