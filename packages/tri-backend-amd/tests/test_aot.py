@@ -20,20 +20,54 @@ def scale(x_ptr, n, BLOCK: tl.constexpr):
     tl.store(x_ptr + i, tl.load(x_ptr + i, mask=i < n) * 2, mask=i < n)
 
 
+def shared_library(source: Path, library: Path) -> None:
+    found = shutil.which("cc")
+    compiler = [found] if found else [sys.executable, "-m", "ziglang", "cc"]
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    subprocess.run([*compiler, *flags, str(source), "-o", str(library), "-ldl"], check=True)
+
+
 def test_the_launcher_compiles(tmp_path: Path) -> None:
     with knobs.scope(CACHE_DIR=tmp_path / "cache"):
         manifest = build(
             scale, "*fp32:16, i32, 256", target="amd:gfx942", grid="(n + 255) / 256", folder=tmp_path
         )
     assert (tmp_path / manifest.files["image"]).read_bytes()[:4] == b"\x7fELF"
-    found = shutil.which("cc")
-    compiler = [found] if found else [sys.executable, "-m", "ziglang", "cc"]
     library = tmp_path / "launcher.so"
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
     source = tmp_path / manifest.files["source"]
-    subprocess.run([*compiler, *flags, str(source), "-o", str(library), "-ldl"], check=True)
+    shared_library(source, library)
     launch = getattr(ctypes.CDLL(str(library)), manifest.function)
     launch.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32]
     assert launch(None, None, 1) == -6  # nothing is loaded
     assert f'"{manifest.entry}"' in source.read_text()
     assert "256, 1, 1" in source.read_text()
+
+
+@tri.jit
+def named(
+    x, y, z, module, function, launch, image, symbol, parameters, extra, size, arguments, attributes, config
+):
+    tl.store(
+        x,
+        y
+        + z
+        + module
+        + function
+        + launch
+        + image
+        + symbol
+        + parameters
+        + extra
+        + size
+        + arguments
+        + attributes
+        + config,
+    )
+
+
+def test_parameters_may_have_a_launchers_names(tmp_path: Path) -> None:
+    with knobs.scope(CACHE_DIR=tmp_path / "cache"):
+        manifest = build(
+            named, ", ".join(["*i32", *["i32"] * 13]), target="amd:gfx942", grid="y", folder=tmp_path
+        )
+    shared_library(tmp_path / manifest.files["source"], tmp_path / "launcher.so")

@@ -118,6 +118,36 @@ def shared_library(source: Path, library: Path) -> None:
     subprocess.run([*compiler(), *flags, str(source), "-o", str(library), "-ldl"], check=True)
 
 
+@tri.jit
+def named(
+    x, y, z, module, function, launch, image, symbol, parameters, extra, size, arguments, attributes, config
+):
+    tl.store(
+        x,
+        y
+        + z
+        + module
+        + function
+        + launch
+        + image
+        + symbol
+        + parameters
+        + extra
+        + size
+        + arguments
+        + attributes
+        + config,
+    )
+
+
+def test_parameters_may_have_a_launchers_names(tmp_path: Path) -> None:
+    with knobs.scope(CACHE_DIR=tmp_path / "cache"):
+        manifest = build(
+            named, ", ".join(["*i32", *["i32"] * 13]), target="nvidia:sm_90a", grid="y", folder=tmp_path
+        )
+    shared_library(tmp_path / manifest.files["source"], tmp_path / "launcher.so")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="where the driver has this name")
 def test_launch_attributes_reach_the_driver(tmp_path: Path) -> None:
     (tmp_path / "driver.c").write_text(DRIVER)

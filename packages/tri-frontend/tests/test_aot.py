@@ -220,6 +220,65 @@ def test_what_c_cannot_do_is_refused(kernel_file: KernelFile, tmp_path: Path) ->
         build(module.axpy, "*fp32, *fp32, i32, fp32, i32, 64", grid="n; n", folder=tmp_path)
     with pytest.raises(OptionError, match="1 to 3 parts"):
         build(module.axpy, "*fp32, *fp32, i32, fp32, i32, 64", grid="1,1,1,1", folder=tmp_path)
+    with pytest.raises(Unsupported, match="runs in the simulator"):
+        build(module.axpy, "*fp32, *fp32, i32, fp32, i32, 64", target="sim:nvidia:sm_90a", folder=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["int", "stream", "grid_x", "tri_x", "_x", "größe"])
+def test_names_that_c_has_not(kernel_file: KernelFile, tmp_path: Path, name: str) -> None:
+    module = kernel_file(
+        KERNELS.replace("shouting(x_ptr)", f"shouting({name})").replace(
+            "tl.load(x_ptr))\n\n", f"tl.load({name}))\n\n"
+        )
+    )
+    with pytest.raises(OptionError, match=f"no parameter of a C function can be called '{name}'"):
+        build(module.shouting, "*fp32", grid="1", folder=tmp_path)
+
+
+#: a kernel whose parameters have names that a launcher could use itself
+NAMES = [
+    "x",
+    "y",
+    "z",
+    "page",
+    "arena_bytes",
+    "calm",
+    "task",
+    "status",
+    "run",
+    "memory",
+    "range",
+    "load",
+    "set",
+    "get",
+    "size",
+]
+NAMED = f"""
+@tri.jit
+def named(out, {", ".join(NAMES)}):
+{"".join(f"    tl.store(out + {i}, {name}){chr(10)}" for i, name in enumerate(NAMES))}
+"""
+NAMED_MAIN = f"""
+#include <stdio.h>
+#include "HEADER"
+
+int main(void)
+{{
+    static _Alignas(64) int32_t out[64];
+    if (load_NAME() || NAME(NULL, out, {", ".join(str(10 + i) for i in range(len(NAMES)))})) return 2;
+    for (int i = 0; i < {len(NAMES)}; i++) printf("%d ", out[i]);
+    return unload_NAME();
+}}
+"""
+
+
+def test_parameters_may_have_a_launchers_names(kernel_file: KernelFile, tmp_path: Path) -> None:
+    types = ", ".join(["*i32", *["i32"] * len(NAMES)])
+    manifest = build(kernel_file(NAMED).named, types, grid="1", folder=tmp_path)
+    main = NAMED_MAIN.replace("HEADER", manifest.files["header"]).replace("NAME", manifest.function)
+    assert run_c(tmp_path, main, manifest.files["source"], manifest.files["image"]).split() == [
+        str(10 + i) for i in range(len(NAMES))
+    ]
 
 
 def test_the_command_line(kernel_file: KernelFile, tmp_path: Path) -> None:

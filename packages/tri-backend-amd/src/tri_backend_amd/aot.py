@@ -27,15 +27,15 @@ typedef int (*tri_launch)(void *function, unsigned x, unsigned y, unsigned z, un
                           unsigned block_y, unsigned block_z, unsigned shared, void *stream,
                           void **parameters, void **extra);
 
-static const unsigned char image[{{ image | length }}] = {
+static const unsigned char tri_image[{{ image | length }}] = {
 {%- for byte in image %}{% if loop.index0 % 24 == 0 %}
     {% endif %}{{ byte }},{% endfor %}
 };
 
-static void *module, *function;
-static tri_launch launch;
+static void *tri_module, *tri_function;
+static tri_launch tri_start;
 
-static void *symbol(const char *wanted)
+static void *tri_symbol(const char *wanted)
 {
     void *library = dlopen("libamdhip64.so", RTLD_NOW);
     return library ? dlsym(library, wanted) : NULL;
@@ -43,25 +43,25 @@ static void *symbol(const char *wanted)
 
 int32_t load_{{ name }}(void)
 {
-    tri_module_load load = (tri_module_load)symbol("hipModuleLoadData");
-    tri_get_function get = (tri_get_function)symbol("hipModuleGetFunction");
+    tri_module_load load = (tri_module_load)tri_symbol("hipModuleLoadData");
+    tri_get_function get = (tri_get_function)tri_symbol("hipModuleGetFunction");
     int status;
-    if (function) return TRI_OK;
-    launch = (tri_launch)symbol("hipModuleLaunchKernel");
-    if (!load || !get || !launch) return TRI_NO_DRIVER;
-    status = load(&module, image);
-    if (!status) status = get(&function, module, "{{ manifest.entry }}");
+    if (tri_function) return TRI_OK;
+    tri_start = (tri_launch)tri_symbol("hipModuleLaunchKernel");
+    if (!load || !get || !tri_start) return TRI_NO_DRIVER;
+    status = load(&tri_module, tri_image);
+    if (!status) status = get(&tri_function, tri_module, "{{ manifest.entry }}");
     return status;
 }
 
 int32_t unload_{{ name }}(void)
 {
-    tri_module_unload unload = (tri_module_unload)symbol("hipModuleUnload");
+    tri_module_unload unload = (tri_module_unload)tri_symbol("hipModuleUnload");
     int status = TRI_OK;
     if (!unload) return TRI_NO_DRIVER;
-    if (module) status = unload(module);
-    module = NULL;
-    function = NULL;
+    if (tri_module) status = unload(tri_module);
+    tri_module = NULL;
+    tri_function = NULL;
     return status;
 }
 
@@ -70,7 +70,7 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
 {%- for constant, value in constants.items() %}
     const int64_t {{ constant }} = {{ value }};
 {%- endfor %}
-    const int64_t x = {{ grid[0] }}, y = {{ grid[1] }}, z = {{ grid[2] }};
+    const int64_t tri_x = {{ grid[0] }}, tri_y = {{ grid[1] }}, tri_z = {{ grid[2] }};
     /* laid out as the kernel reads them: each aligned to its size */
     struct {
 {%- for p in passed %}
@@ -79,24 +79,24 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
 {%- if not passed %}
         char none;
 {%- endif %}
-    } arguments = { {%- for p in passed %}{{ p.name }}, {% endfor %}{% if not passed %}0{% endif %} };
+    } tri_arguments = { {%- for p in passed %}{{ p.name }}, {% endfor %}{% if not passed %}0{% endif %} };
     /* without the padding at the end */
-    size_t size = {% if passed %}(size_t)((char *)(&arguments.argument_{{ passed[-1].name }} + 1) - (char *)&arguments)
+    size_t tri_size = {% if passed %}(size_t)((char *)(&tri_arguments.argument_{{ passed[-1].name }} + 1) - (char *)&tri_arguments)
 {%- else %}0{% endif %};
     /* a pointer to the arguments follows, their size follows, the end */
-    void *extra[] = { (void *)1, &arguments, (void *)2, &size, (void *)3 };
+    void *tri_extra[] = { (void *)1, &tri_arguments, (void *)2, &tri_size, (void *)3 };
 {%- for parameter in unused %}
     (void){{ parameter }};
 {%- endfor %}
 {%- for constant in constants %}
     (void){{ constant }};
 {%- endfor %}
-    if (!function) return TRI_NOT_LOADED;
-    if (x < 0 || y < 0 || z < 0 || x > {{ facts.grid[0] }} || y > {{ facts.grid[1] }} || z > {{ facts.grid[2] }})
+    if (!tri_function) return TRI_NOT_LOADED;
+    if (tri_x < 0 || tri_y < 0 || tri_z < 0 || tri_x > {{ facts.grid[0] }} || tri_y > {{ facts.grid[1] }} || tri_z > {{ facts.grid[2] }})
         return TRI_BAD_GRID;
-    if (x == 0 || y == 0 || z == 0) return TRI_OK;
-    return launch(function, (unsigned)x, (unsigned)y, (unsigned)z,
-                  {{ manifest.threads }}, 1, 1, 0, stream, NULL, extra);
+    if (tri_x == 0 || tri_y == 0 || tri_z == 0) return TRI_OK;
+    return tri_start(tri_function, (unsigned)tri_x, (unsigned)tri_y, (unsigned)tri_z,
+                  {{ manifest.threads }}, 1, 1, 0, stream, NULL, tri_extra);
 }
 """
 

@@ -55,12 +55,12 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
 {%- for constant, value in constants.items() %}
     const int64_t {{ constant }} = {{ value }};
 {%- endfor %}
-    const int64_t x = {{ grid[0] }}, y = {{ grid[1] }}, z = {{ grid[2] }};
-    const size_t page = 4096, arena_bytes = {{ facts.arena }};
-    static const int32_t calm = 0;
-    {{ name }}_task task;
-    int32_t status = TRI_OK;
-    void (*run)(void *, void *) = {{ manifest.entry }};
+    const int64_t tri_x = {{ grid[0] }}, tri_y = {{ grid[1] }}, tri_z = {{ grid[2] }};
+    const size_t tri_page = 4096, tri_arena_bytes = {{ facts.arena }};
+    static const int32_t tri_calm = 0;
+    {{ name }}_task tri_task;
+    int32_t tri_status = TRI_OK;
+    void (*tri_run)(void *, void *) = {{ manifest.entry }};
     (void)stream;
 {%- for parameter in unused %}
     (void){{ parameter }};
@@ -68,39 +68,39 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
 {%- for constant in constants %}
     (void){{ constant }};
 {%- endfor %}
-    if (x < 0 || y < 0 || z < 0 || x > INT32_MAX || y > INT32_MAX || z > INT32_MAX) return TRI_BAD_GRID;
-    if (x == 0 || y == 0 || z == 0) return TRI_OK;
-    memset(&task, 0, sizeof task);
-    task.attention = &calm;
-    task.total = x * y * z;
-    task.chunk = task.total / 256 > 1 ? task.total / 256 : 1;
-    task.grid[0] = (int32_t)x;
-    task.grid[1] = (int32_t)y;
-    task.grid[2] = (int32_t)z;
+    if (tri_x < 0 || tri_y < 0 || tri_z < 0 || tri_x > INT32_MAX || tri_y > INT32_MAX || tri_z > INT32_MAX) return TRI_BAD_GRID;
+    if (tri_x == 0 || tri_y == 0 || tri_z == 0) return TRI_OK;
+    memset(&tri_task, 0, sizeof tri_task);
+    tri_task.attention = &tri_calm;
+    tri_task.total = tri_x * tri_y * tri_z;
+    tri_task.chunk = tri_task.total / 256 > 1 ? tri_task.total / 256 : 1;
+    tri_task.grid[0] = (int32_t)tri_x;
+    tri_task.grid[1] = (int32_t)tri_y;
+    tri_task.grid[2] = (int32_t)tri_z;
 {%- for p in passed %}
-    task.argument_{{ p.name }} = {{ p.name }};
+    tri_task.argument_{{ p.name }} = {{ p.name }};
 {%- endfor %}
 {%- if facts.ranges %}
     /* pointers in C don't tell how much they point to: every address is in range */
-    for (int range = 0; range < {{ facts.ranges }}; range++) task.ranges[range][1] = INT64_MAX;
+    for (int tri_range = 0; tri_range < {{ facts.ranges }}; tri_range++) tri_task.ranges[tri_range][1] = INT64_MAX;
 {%- endif %}
 {%- for first, second in facts.apart %}
-    if ((const void *){{ first }} == (const void *){{ second }}) run = {{ facts.ordered }};
+    if ((const void *){{ first }} == (const void *){{ second }}) tri_run = {{ facts.ordered }};
 {%- endfor %}
 #ifdef _OPENMP
 #pragma omp parallel
 #endif
     {
-        char *memory = arena_bytes ? malloc(arena_bytes + page) : NULL;
-        if (arena_bytes && !memory)
-            status = TRI_NO_MEMORY;
+        char *tri_memory = tri_arena_bytes ? malloc(tri_arena_bytes + tri_page) : NULL;
+        if (tri_arena_bytes && !tri_memory)
+            tri_status = TRI_NO_MEMORY;
         else
-            run(&task, memory ? memory + (page - (uintptr_t)memory % page) : NULL);
-        free(memory);
+            tri_run(&tri_task, tri_memory ? tri_memory + (tri_page - (uintptr_t)tri_memory % tri_page) : NULL);
+        free(tri_memory);
     }
     /* a thread that got no memory took no programs: the others ran them, unless there was none */
-    if (task.next >= task.total) status = TRI_OK;
-    return task.failed ? TRI_ASSERTION : status;
+    if (tri_task.next >= tri_task.total) tri_status = TRI_OK;
+    return tri_task.failed ? TRI_ASSERTION : tri_status;
 }
 """
 

@@ -334,7 +334,7 @@ def launcher(target: Target) -> AotLauncher:
 
     Unsupported for targets that Level Zero has no devices of.
     """
-    if target.key.simulated or not target.has("gpu"):
+    if not target.has("gpu"):
         raise Unsupported(
             f"C programs launch kernels of Intel's through Level Zero, which has no device {target}",
             remedy="compile for a GPU, such as intel:pvc, or for the target cpu",

@@ -45,15 +45,15 @@ typedef int (*tri_launch)(void *function, unsigned x, unsigned y, unsigned z, un
 
 enum { MAX_DYNAMIC_SHARED_SIZE_BYTES = 8 };
 
-static const unsigned char image[{{ image | length }}] = {
+static const unsigned char tri_image[{{ image | length }}] = {
 {%- for byte in image %}{% if loop.index0 % 24 == 0 %}
     {% endif %}{{ byte }},{% endfor %}
 };
 
-static void *module, *function;
-static tri_launch launch;
+static void *tri_module, *tri_function;
+static tri_launch tri_start;
 
-static void *symbol(const char *wanted)
+static void *tri_symbol(const char *wanted)
 {
 #ifdef _WIN32
     HMODULE driver = LoadLibraryA("nvcuda.dll");
@@ -67,29 +67,29 @@ static void *symbol(const char *wanted)
 /* the calling thread must have a context, which cuCtxCreate or any call of the CUDA runtime makes */
 int32_t load_{{ name }}(void)
 {
-    tri_module_load load = (tri_module_load)symbol("cuModuleLoadData");
-    tri_get_function get = (tri_get_function)symbol("cuModuleGetFunction");
-    tri_set_attribute set = (tri_set_attribute)symbol("cuFuncSetAttribute");
+    tri_module_load load = (tri_module_load)tri_symbol("cuModuleLoadData");
+    tri_get_function get = (tri_get_function)tri_symbol("cuModuleGetFunction");
+    tri_set_attribute set = (tri_set_attribute)tri_symbol("cuFuncSetAttribute");
     int status;
-    if (function) return TRI_OK;
-    launch = (tri_launch)symbol("cuLaunchKernel{{ 'Ex' if facts.attributes }}");
-    if (!load || !get || !set || !launch) return TRI_NO_DRIVER;
-    status = load(&module, image);
-    if (!status) status = get(&function, module, "{{ manifest.entry }}");
+    if (tri_function) return TRI_OK;
+    tri_start = (tri_launch)tri_symbol("cuLaunchKernel{{ 'Ex' if facts.attributes }}");
+    if (!load || !get || !set || !tri_start) return TRI_NO_DRIVER;
+    status = load(&tri_module, tri_image);
+    if (!status) status = get(&tri_function, tri_module, "{{ manifest.entry }}");
 {%- if manifest.shared > facts.shared_without_asking %}
-    if (!status) status = set(function, MAX_DYNAMIC_SHARED_SIZE_BYTES, {{ manifest.shared }});
+    if (!status) status = set(tri_function, MAX_DYNAMIC_SHARED_SIZE_BYTES, {{ manifest.shared }});
 {%- endif %}
     return status;
 }
 
 int32_t unload_{{ name }}(void)
 {
-    tri_module_unload unload = (tri_module_unload)symbol("cuModuleUnload");
+    tri_module_unload unload = (tri_module_unload)tri_symbol("cuModuleUnload");
     int status = TRI_OK;
     if (!unload) return TRI_NO_DRIVER;
-    if (module) status = unload(module);
-    module = NULL;
-    function = NULL;
+    if (tri_module) status = unload(tri_module);
+    tri_module = NULL;
+    tri_function = NULL;
     return status;
 }
 
@@ -98,37 +98,37 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
 {%- for constant, value in constants.items() %}
     const int64_t {{ constant }} = {{ value }};
 {%- endfor %}
-    const int64_t x = {{ grid[0] }}, y = {{ grid[1] }}, z = {{ grid[2] }};
-    void *parameters[] = { {%- for p in passed %}(void *)&{{ p.name }}, {% endfor %}NULL };
+    const int64_t tri_x = {{ grid[0] }}, tri_y = {{ grid[1] }}, tri_z = {{ grid[2] }};
+    void *tri_parameters[] = { {%- for p in passed %}(void *)&{{ p.name }}, {% endfor %}NULL };
 {%- for parameter in unused %}
     (void){{ parameter }};
 {%- endfor %}
 {%- for constant in constants %}
     (void){{ constant }};
 {%- endfor %}
-    if (!function) return TRI_NOT_LOADED;
-    if (x < 0 || y < 0 || z < 0 || x > {{ facts.grid[0] }} || y > {{ facts.grid[1] }} || z > {{ facts.grid[2] }})
+    if (!tri_function) return TRI_NOT_LOADED;
+    if (tri_x < 0 || tri_y < 0 || tri_z < 0 || tri_x > {{ facts.grid[0] }} || tri_y > {{ facts.grid[1] }} || tri_z > {{ facts.grid[2] }})
         return TRI_BAD_GRID;
-    if (x == 0 || y == 0 || z == 0) return TRI_OK;
+    if (tri_x == 0 || tri_y == 0 || tri_z == 0) return TRI_OK;
 {%- if facts.attributes %}
-    tri_attribute attributes[] = {
+    tri_attribute tri_attributes[] = {
 {%- for number in facts.attributes %}
         { .id = {{ number }}, .value = 1 },
 {%- endfor %}
     };
-    const tri_config config = {
-        .grid = { (unsigned)x * {{ facts.cluster }}, (unsigned)y, (unsigned)z },
+    const tri_config tri_configuration = {
+        .grid = { (unsigned)tri_x * {{ facts.cluster }}, (unsigned)tri_y, (unsigned)tri_z },
         .block = { {{ manifest.threads }}, 1, 1 },
         .shared = {{ manifest.shared }},
         .stream = stream,
-        .attributes = attributes,
+        .attributes = tri_attributes,
         .count = {{ facts.attributes | length }},
     };
-    return launch(&config, function, parameters, NULL);
+    return tri_start(&tri_configuration, tri_function, tri_parameters, NULL);
 {%- else %}
-    return launch(function, (unsigned)x * {{ facts.cluster }}, (unsigned)y, (unsigned)z,
+    return tri_start(tri_function, (unsigned)tri_x * {{ facts.cluster }}, (unsigned)tri_y, (unsigned)tri_z,
                   {{ manifest.threads }}, 1, 1, {{ manifest.shared }}, stream,
-                  parameters, NULL);
+                  tri_parameters, NULL);
 {%- endif %}
 }
 """

@@ -226,6 +226,11 @@ class PluginManager:
     def aot(self, target: Target) -> AotLauncher:
         """How a C program launches images of ``target``; Unsupported when its backend does not say."""
         backend = target.key.backend
+        if target.key.simulated:
+            raise Unsupported(
+                f"{target} runs in the simulator, which C programs cannot call",
+                remedy=f"compile for {dataclasses.replace(target.key, simulated=False)}",
+            )
         if "tri_aot" not in self.owner(backend)[1].hooks:
             raise Unsupported(
                 f"backend {backend!r} has no launcher for C programs",

@@ -28,6 +28,49 @@ CTYPES: dict[str, str] = {
     "fp64": "double",
 }
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+#: C's words, and names of the C function's own
+_TAKEN = frozenset(
+    [
+        "auto",
+        "break",
+        "case",
+        "char",
+        "const",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "typedef",
+        "union",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
+        "stream",
+        "grid_x",
+        "grid_y",
+        "grid_z",
+    ]
+)
 _GRID = re.compile(r"[\w\s+\-*/%()<>=!?:&|]+")
 
 
@@ -58,6 +101,7 @@ def parse(
     """
     from tri.compiler.source import ASTSource
 
+    _check_names(kernel)
     types, constants, attributes = parse_signature(kernel, signature)
     folded = _folded(kernel, signature)
     parameters = []
@@ -82,6 +126,16 @@ def parse(
     source.name = function + suffix
     shown = {n: v for n, v in constants.items() if n not in folded}
     return AotSource(function, source, tuple(parameters), shown)
+
+
+def _check_names(kernel: JITFunction) -> None:
+    for parameter in kernel.params:
+        name = parameter.name
+        if name in _TAKEN or not name.isascii() or name.lower().startswith(("tri_", "_")):
+            raise OptionError(
+                f"{kernel.__name__}: no parameter of a C function can be called {name!r}",
+                remedy="give the kernel's parameter another name",
+            )
 
 
 def _folded(kernel: JITFunction, signature: str) -> dict[str, str]:
