@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
 
 from tri_backend_nvidia.disassembly import read_sass, sass
@@ -9,9 +10,11 @@ from tri_backend_nvidia.options import nvidia_options
 from tri_backend_nvidia.ptx import entry_points
 from tri_backend_nvidia.ptxas import Assembled, assemble, limited, pays, ptxas
 from tri_core import knobs
-from tri_core.api import CommonOptions, Stage, StageContext, StageResult
+from tri_core.api import CommonOptions, Stage, StageContext, StageResult, ToolchainError
 
 __all__ = ["cubin_stage"]
+
+logger = logging.getLogger(__name__)
 
 
 def _arguments(options: CommonOptions, lines: bool) -> tuple[str, ...]:
@@ -45,7 +48,11 @@ def _with_more_ctas(ptx: str, made: Assembled, context: StageContext) -> Assembl
     text = limited(ptx, made.usage, unit, shared)
     if text is None:
         return made
-    denser = _assembled(text, context)
+    try:
+        denser = _assembled(text, context)
+    except ToolchainError as error:  # an instruction of warp groups may need more registers than that at once
+        logger.debug("%s: no code with fewer registers: %s", context.kernel_name, error)
+        return made
     return denser if pays(denser.usage) else made
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from integration.kernels.layernorm import layernorm
 
 import tri
+import tri.language as tl
 from tri_backend_nvidia.architectures import target
 from tri_backend_nvidia.ptxas import Usage, limited, pays
 from tri_backend_nvidia.ptxas.registers import Demand
@@ -81,6 +82,27 @@ def test_a_kernel_of_1024_threads_runs_twice_at_once():
     assert made.n_regs == 32
     assert resources(made.metadata, target(TargetKey("nvidia", "sm_90a"), None).spec).occupancy.blocks == 2
     assert "maxnreg" not in made.asm["ptx"]
+
+
+@tri.jit
+def product(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    left = tl.load(a + m[:, None] * K + k[None, :])
+    right = tl.load(b + k[:, None] * N + n[None, :])
+    tl.store(c + m[:, None] * N + n[None, :], tl.dot(left, right))
+
+
+@pytest.mark.parametrize("warps", [4, 8, 16])
+@pytest.mark.parametrize("n", [16, 32, 64, 128, 256])
+@pytest.mark.parametrize("m", [64, 128])
+def test_instructions_of_warp_groups_have_what_they_need(m, n, warps):
+    """ptxas refuses a limit below what one of them takes at once."""
+    types = {"a": "*bf16", "b": "*bf16", "c": "*fp32"}
+    attrs = {(i,): [["tt.divisibility", 16]] for i in range(3)}
+    source = tri.ASTSource(product, types, {"M": m, "N": n, "K": 32}, attrs)
+    made = tri.compile(source, target="nvidia:sm_90a", options={"num_warps": warps})
+    assert "wgmma" in made.asm["ptx"]
+    assert made.n_spills == 0
 
 
 def test_who_says_how_many_registers_there_are_gets_them():
