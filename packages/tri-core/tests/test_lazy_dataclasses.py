@@ -198,6 +198,39 @@ def test_several_bases() -> None:
     assert repr(family(dataclass)) == repr(family(dataclasses.dataclass))
 
 
+def test_what_is_inherited() -> None:
+    """Checks after ``__init__``, of a base that is a dataclass and of one that is not, and defaults."""
+
+    def family(decorator: Any) -> list[Any]:
+        found: list[Any] = []
+
+        class Checked:
+            limit = 7
+
+            def __post_init__(self) -> None:
+                found.append(vars(self))
+
+        @decorator(frozen=True)
+        class A(Checked):
+            first: int = 1
+
+        @decorator(frozen=True)
+        class B(A):
+            first: int
+            limit: int
+            second: int = 2
+
+        @decorator(frozen=True)
+        class C(B):
+            pass
+
+        for cls in (A, B, C):
+            cls(first=5)
+        return [*found, B().first, C(3), inspect.signature(C)]
+
+    assert repr(family(dataclass)) == repr(family(dataclasses.dataclass))
+
+
 def test_abstract_classes_and_methods_of_ones_own() -> None:
     @dataclass(frozen=True)
     class Pass(abc.ABC):

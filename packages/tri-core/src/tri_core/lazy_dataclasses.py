@@ -75,7 +75,10 @@ def _counterpart(cls: type, options: dict[str, Any]) -> type:
         for k, v in vars(cls).items()
         if not isinstance(v, _Deferred) and k not in ("__dict__", "__weakref__")
     }
-    made = type(cls.__name__, tuple(bases), {**own, "__qualname__": cls.__qualname__})
+    # what the standard library asks the class for, wherever it comes from
+    asked = ("__post_init__", *inspect.get_annotations(cls))
+    inherited = type("Inherited", (), {n: getattr(cls, n) for n in asked if n not in own and hasattr(cls, n)})
+    made = type(cls.__name__, (*bases, inherited), {**own, "__qualname__": cls.__qualname__})
     if vars(made).get("__hash__", made) is None:
         del made.__hash__
     made = dataclasses.dataclass(**options)(made)
