@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tri_core import mlir
 from tri_core.api import StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import MemDescType
@@ -49,13 +50,20 @@ TRANS = '%x = "tt.trans"(%t) {order = array<i32: 1, 0>} : (TENSOR) -> OTHER'
 CONVERTED = '%x = "ttg.convert_layout"(%t) : (TENSOR) -> OTHER'
 
 
+@pytest.fixture(autouse=True)
+def _ops_that_nobody_knows() -> Iterator[None]:
+    with mlir.session() as context:
+        context.allow_unregistered_dialects = True
+        yield
+        context.allow_unregistered_dialects = False
+
+
 def after(*lines: str, context: StageContext | None = None, transposed: bool = False) -> ir.Module:
     """The module with a function of ``lines``, whose tensor is %t and flag %c, behind the pass."""
     body = "\n".join(lines)
     for name, type_ in TYPES.items():
         body = body.replace(name, type_)
     types = f"{TYPES['TENSOR']}, i1, index"
-    ir.Context.current.allow_unregistered_dialects = True
     made = ir.Module.parse(
         'module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32, "ttg.num-ctas" = 1 : i32} {'
         f'"tt.func"() ({{ ^bb0(%t: {TYPES["TENSOR"]}, %c: i1, %n: index):\n{body}\n"tt.return"() : () -> () }})'
