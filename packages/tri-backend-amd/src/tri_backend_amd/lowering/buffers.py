@@ -32,7 +32,7 @@ from tri_core.mlir import ir
 from tri_core.passes.origins import argument_of, is_zero
 from tri_core.passes.rewriting import producer
 from tri_gpu_dialect.analysis.ranges import Ranges
-from tri_gpu_dialect.lowering import AtomicAccess, Lowered, Lowering, LoweringTable, Rule, generic_table
+from tri_gpu_dialect.lowering import AtomicAccess, Lowered, Lowering, LoweringTable, Rule, generic_rule
 from tri_gpu_dialect.lowering.rules.memory import load_tensor
 
 __all__ = ["Place", "add_rules", "decompose", "has_place", "place_of", "place_of_access"]
@@ -181,8 +181,8 @@ def _updates(ctx: Lowering, op: ir.Operation) -> bool:
 
 def add_rules(table: LoweringTable) -> None:
     """Put the rules above the generic ones, for the accesses that they apply to."""
-    for name, generic in (("tt.load", _load), ("tt.store", generic_table().rules["tt.store"][0].rule)):
+    for name, generic in (("tt.load", _load), ("tt.store", generic_rule("tt.store"))):
         rule = _through_a_buffer(generic)
         table.add(name, rule, benefit=10, when=has_place, owner=f"{__name__}.{name}")
-    rule = _through_a_buffer(generic_table().rules["tt.atomic_rmw"][0].rule)
+    rule = _through_a_buffer(generic_rule("tt.atomic_rmw"))
     table.add("tt.atomic_rmw", rule, benefit=10, when=_updates, owner=f"{__name__}.tt.atomic_rmw")

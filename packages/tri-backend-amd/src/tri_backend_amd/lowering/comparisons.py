@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import shared, vector_access
-from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable, generic_table
+from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable, generic_rule
 
 __all__ = ["add_rules"]
 
@@ -30,7 +30,7 @@ def _runs(ctx: Lowering, op: ir.Operation) -> Sequence[Sequence[int]]:
 
 
 def _compare_once(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    (made,) = generic_table().rules[op.name][0].rule(ctx, op) or ()
+    (made,) = generic_rule(op.name)(ctx, op) or ()
     assert isinstance(made, list)
     for first, *others in _runs(ctx, op):
         for register in others:

@@ -17,7 +17,7 @@ from tri_gpu_dialect.dialect import LocalStoreOp
 from tri_gpu_dialect.edit import block_ops
 from tri_gpu_dialect.encodings import Blocked
 from tri_gpu_dialect.layouts import shared, vector_access
-from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable, generic_table
+from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable, generic_rule
 from tri_gpu_dialect.lowering.views import written_part
 from tri_gpu_dialect.lowering.words import bit_width
 from tri_gpu_dialect.types import tensor_info
@@ -66,7 +66,7 @@ def _suits(ctx: Lowering, op: ir.Operation) -> bool:
 
 def _store(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     SchedBarrierOp.build([], [], {"mask": ir.IntegerAttr.get(ctx.b.i32, _MATRIX)})
-    return generic_table().rules[op.name][0].rule(ctx, op) or []
+    return generic_rule(op.name)(ctx, op) or []
 
 
 def add_rules(table: LoweringTable) -> None:

@@ -21,7 +21,7 @@ from tri_gpu_dialect.lowering.convert import (
 from tri_gpu_dialect.lowering.machine import EmitMachineOps, MachineOp, SimulatedCTA, SimulatedMemory
 from tri_gpu_dialect.lowering.primitives import Access, AtomicAccess, LaneMove, LaneReduction, Primitives
 from tri_gpu_dialect.lowering.printing import fill_format, format_for_c, print_in_simulator
-from tri_gpu_dialect.lowering.rules import generic_table
+from tri_gpu_dialect.lowering.rules import generic_rule, generic_table
 from tri_gpu_dialect.lowering.table import Condition, LoweringTable, Rule, RuleEntry
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "add_constant_offsets",
     "fill_format",
     "format_for_c",
+    "generic_rule",
     "generic_table",
     "llir_stage",
     "lower",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from tri_gpu_dialect.lowering.rules import (
     arithmetic,
     atomics,
@@ -22,7 +24,7 @@ from tri_gpu_dialect.lowering.rules import (
 )
 from tri_gpu_dialect.lowering.table import LoweringTable, Rule
 
-__all__ = ["generic_table"]
+__all__ = ["generic_rule", "generic_table"]
 
 _FAMILIES: tuple[dict[str, Rule], ...] = (
     program.RULES,
@@ -50,3 +52,9 @@ def generic_table() -> LoweringTable:
         table.update(rules, benefit=1)
     table.add("tt.dot", matrix.matrix_dot, benefit=2, when=matrix.is_matrix_dot)
     return table
+
+
+@cache
+def generic_rule(op_name: str) -> Rule:
+    """The generic rule of the largest benefit for ``op_name``: for a vendor's that does the same and more."""
+    return generic_table().rules[op_name][0].rule
