@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
 from tri_backend_intel.xegpu.layouts import refusal
-from tri_backend_intel.xegpu.shares import COLUMNS, LANES, ROWS, Dim, Grid, Share
+from tri_backend_intel.xegpu.shares import COLUMNS, LANES, ROWS, TALL, Dim, Grid, Share
 from tri_core.dialects.tt import ReduceOp
 from tri_core.ir.regions import edges_of, is_control
 from tri_core.ir.traits import is_elementwise
@@ -26,7 +26,6 @@ __all__ = ["Assignment", "assign"]
 
 #: bits of k that an instruction takes
 _DEPTH_BITS = 256
-_ROWS = 8
 
 #: one dimension of one value
 Key = tuple[ir.Value, int]
@@ -86,7 +85,7 @@ def _grids(ops: Sequence[ir.Operation], warps: int) -> Iterator[Grid]:
     for op in ops:
         if op.name == "tt.dot":
             shape = tuple(op.results[0].type.shape)
-            rows, columns = split_warps(shape, (_ROWS, LANES), warps, whole_rows=False)
+            rows, columns = split_warps(shape, (TALL, LANES), warps, whole_rows=False)
             yield Grid(rows, columns, warps)
             break
     yield from Grid.all(warps)
@@ -219,23 +218,22 @@ class _Ties:
 
     def default_lanes(self, ops: Sequence[ir.Operation]) -> None:
         """The last dimension lies along the lanes, if nothing says otherwise and there are enough elements."""
-        for op, value in _tensors(ops):
-            free = [c for i in range(value.type.rank) if (c := self.of(value, i)) is not None and not c.lanes]
-            taken = any(
-                True in c.lanes for i in range(value.type.rank) if (c := self.of(value, i)) is not None
-            )
-            if value.type.rank < 2 or len(free) + taken < 2:
-                continue  # a row or column alone: that of a tensor first
-            self._default(free, op, taken=taken)
-        for op, value in _tensors(ops):
-            free = [c for i in range(value.type.rank) if (c := self.of(value, i)) is not None and not c.lanes]
-            taken = any(
-                True in c.lanes for i in range(value.type.rank) if (c := self.of(value, i)) is not None
-            )
-            self._default(free, op, taken=taken)
+        tensors = list(_tensors(ops))
+        for op, value in tensors:
+            if value.type.rank > 1 and len(self._known(value)) > 1:
+                self._default(op, value)
+        for op, value in tensors:  # a row or column alone: that of a tensor first
+            self._default(op, value)
 
-    @staticmethod
-    def _default(free: Sequence[_Class], op: ir.Operation, *, taken: bool) -> None:
+    def _known(self, value: ir.Value) -> list[_Class]:
+        """Classes of the dimensions of ``value`` that may yet lie along the lanes, and one that does."""
+        classes = [c for i in range(value.type.rank) if (c := self.of(value, i)) is not None]
+        return [c for c in classes if not c.lanes] + [c for c in classes if True in c.lanes][:1]
+
+    def _default(self, op: ir.Operation, value: ir.Value) -> None:
+        known = self._known(value)
+        taken = any(True in c.lanes for c in known)
+        free = [c for c in known if not c.lanes]
         wide = None if taken else next((c for c in reversed(free) if c.extent >= LANES), None)
         for each in free:
             each.lanes[each is wide] = op
@@ -272,7 +270,7 @@ class _Ties:
 
 def _dim(own: _Class, grid: Grid) -> Dim:
     lanes = True in own.lanes
-    tall = max(own.tall, default=_ROWS)
+    tall = max(own.tall, default=TALL)
     if own.axes:
         axis = next(iter(own.axes))
         return Dim(own.extent, axis, grid.parts(axis), lanes, tall)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tri_backend_intel.xegpu.conversion import DYNAMIC, Conversion, Known, Pieces, plain
 from tri_backend_intel.xegpu.layouts import LANES, lane_layout, turned_layout
+from tri_backend_intel.xegpu.own_sources import role_of
 from tri_backend_intel.xegpu.shares import Share
 from tri_core.mlir import ir
 
@@ -103,15 +104,7 @@ def prefetch_block(ctx: Conversion, op: ir.Operation) -> list[Known]:
 
 def _is_right(load: ir.Operation) -> bool:
     """Whether a dot takes it as its second operand."""
-    for use in load.results[0].uses:
-        op, number = use.owner.operation, use.operand_number
-        if op.name == "tt.trans":
-            uses = list(op.results[0].uses)
-            if uses:
-                op, number = uses[0].owner.operation, uses[0].operand_number
-        if op.name == "tt.dot" and number == 1:
-            return True
-    return False
+    return any(role_of(use)[:2] == ("tt.dot", 1) for use in load.results[0].uses)
 
 
 def _given() -> ir.Attribute:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from tri_backend_intel.xegpu.conversion import Conversion, Known, Pieces
 from tri_backend_intel.xegpu.layouts import lane_layout
+from tri_backend_intel.xegpu.shares import TALL
 from tri_core.mlir import ir
 
 __all__ = ["dot"]
-
-#: rows of an instruction's result, at most
-_ROWS = 8
 
 
 def dot(ctx: Conversion, op: ir.Operation) -> list[Known]:
@@ -20,8 +18,8 @@ def dot(ctx: Conversion, op: ir.Operation) -> list[Known]:
         whole = total.at((row, column))
         tall = whole.type.shape[0]
         parts = []
-        for first in range(0, tall, _ROWS):
-            count = min(_ROWS, tall)
+        for first in range(0, tall, TALL):
+            count = min(TALL, tall)
             made = ctx.rows(whole, first, count)
             for k in range(left.share.counts[1]):
                 a = ctx.rows(left.at((row, k)), first, count)

@@ -9,7 +9,7 @@ from tri_core.ir.traits import is_elementwise
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
 
-__all__ = ["with_own_sources"]
+__all__ = ["role_of", "with_own_sources"]
 
 _SOURCES = ("tt.make_range", "tt.splat", "arith.constant")
 
@@ -51,7 +51,7 @@ def _by_role(load: ir.Operation) -> None:
     seen: list[tuple[str, int, bool]] = []
     copies: dict[tuple[str, int, bool], ir.Operation] = {}
     for use in list(load.results[0].uses):
-        role = _role(use)
+        role = role_of(use)
         if role not in seen:
             seen.append(role)
             if len(seen) == 1:
@@ -62,7 +62,8 @@ def _by_role(load: ir.Operation) -> None:
             use.owner.operands[use.operand_number] = copies[role].results[0]
 
 
-def _role(use: ir.OpOperand) -> tuple[str, int, bool]:
+def role_of(use: ir.OpOperand) -> tuple[str, int, bool]:
+    """The op that ``use`` is by, which operand of it, and whether through a transposition."""
     op = use.owner.operation
     if op.name == "tt.trans":
         inner = next(iter(op.results[0].uses), None)

@@ -18,12 +18,12 @@ from math import prod
 
 from tri_core.lazy_dataclasses import dataclass
 
-__all__ = ["COLUMNS", "LANES", "ROWS", "Dim", "Grid", "Share"]
+__all__ = ["COLUMNS", "LANES", "ROWS", "TALL", "Dim", "Grid", "Share"]
 
 #: of a sub-group, on every device with 2D blocks
 LANES = 16
 #: rows of a piece: those of one matrix instruction's result
-_TALL = 8
+TALL = 8
 #: axes of a grid
 ROWS, COLUMNS = 0, 1
 
@@ -64,7 +64,7 @@ class Dim:
     axis: int | None = None
     parts: int = 1
     lanes: bool = False
-    tall: int = _TALL
+    tall: int = TALL
 
     @property
     def fits(self) -> bool:
