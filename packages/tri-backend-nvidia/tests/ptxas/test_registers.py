@@ -13,7 +13,7 @@ import tri
 import tri.language as tl
 from tri_backend_nvidia.architectures import target
 from tri_backend_nvidia.ptxas import Usage, limited, pays
-from tri_backend_nvidia.ptxas.registers import Demand
+from tri_backend_nvidia.ptxas.registers import fewer_registers
 from tri_core.api import TargetKey
 from tri_core.occupancy import occupancy
 from tri_core.resources import resources
@@ -35,12 +35,12 @@ PTX = ".visible .entry k()\n.reqntid 1024\n{\n\tret;\n}\n"
     ],
 )
 def test_the_steps_of_hopper(warps, registers, shared, most):
-    assert Demand(warps, registers, shared).fewer(UNIT) == most
+    assert fewer_registers(UNIT, warps=warps, registers=registers, shared=shared) == most
 
 
 @given(warps=st.integers(1, 32), registers=st.integers(16, 255), shared=st.integers(0, 227 << 10))
 def test_with_fewer_registers_more_ctas_are_resident(warps, registers, shared):
-    most = Demand(warps, registers, shared).fewer(UNIT)
+    most = fewer_registers(UNIT, warps=warps, registers=registers, shared=shared)
     if most is None:
         return
     blocks = [

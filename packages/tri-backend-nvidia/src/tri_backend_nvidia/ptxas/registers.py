@@ -12,10 +12,9 @@ import re
 
 from tri_backend_nvidia.ptxas.report import Usage
 from tri_core.api import ComputeUnit
-from tri_core.lazy_dataclasses import dataclass
 from tri_core.occupancy import most_registers, occupancy
 
-__all__ = ["Demand", "limited", "pays"]
+__all__ = ["fewer_registers", "limited", "pays"]
 
 #: CTAs that are resident then, to those before, at least; one more of many is worth less than what ptxas may lose
 _GAIN = 4 / 3
@@ -28,22 +27,16 @@ _THREADS = re.compile(r"^\.reqntid (\d+)", re.MULTILINE)
 _DECIDED = re.compile(r"^\.(?:maxnreg|minnctapersm) |setmaxnreg", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Demand:
-    """A CTA of ``warps`` warps, ``registers`` for each thread, and ``shared`` bytes."""
-
-    warps: int
-    registers: int
-    shared: int
-
-    def fewer(self, unit: ComputeUnit) -> int | None:
-        """The registers with which ``unit`` holds more CTAs, where these are few less; None where they are not."""
-        now = occupancy(unit, warps=self.warps, registers=self.registers, shared=self.shared)
-        if now.limit != "registers" or not now.blocks or (now.blocks + 1) / now.blocks < _GAIN:
-            return None
-        most = most_registers(unit, (now.blocks + 1) * self.warps)
-        then = occupancy(unit, warps=self.warps, registers=most, shared=self.shared) if most else now
-        return most if then.blocks > now.blocks and most >= _SHARE * self.registers else None
+def fewer_registers(unit: ComputeUnit, *, warps: int, registers: int, shared: int) -> int | None:
+    """The registers with which ``unit`` holds more CTAs of ``warps`` warps and ``shared`` bytes than with ``registers``; None where it takes far fewer."""
+    now = occupancy(unit, warps=warps, registers=registers, shared=shared)
+    if now.limit != "registers" or not now.blocks or (now.blocks + 1) / now.blocks < _GAIN:
+        return None
+    most = most_registers(unit, (now.blocks + 1) * warps)
+    if most < _SHARE * registers:
+        return None
+    then = occupancy(unit, warps=warps, registers=most, shared=shared)
+    return most if then.blocks > now.blocks else None
 
 
 def limited(ptx: str, usage: Usage, unit: ComputeUnit, shared: int) -> str | None:
@@ -55,7 +48,7 @@ def limited(ptx: str, usage: Usage, unit: ComputeUnit, shared: int) -> str | Non
     if len(threads) != 1 or usage.spill_stores or usage.spill_loads or _DECIDED.search(ptx):
         return None
     warps = -(-int(threads[0]) // 32)
-    most = Demand(warps, usage.registers, max(shared, usage.shared)).fewer(unit)
+    most = fewer_registers(unit, warps=warps, registers=usage.registers, shared=max(shared, usage.shared))
     return None if most is None else _THREADS.sub(rf"\g<0>\n.maxnreg {most}", ptx)
 
 
