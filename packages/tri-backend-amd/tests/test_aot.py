@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
-import sys
 from pathlib import Path
+
+from integration.c_programs import shared_library
+from integration.kernels.named_parameters import named
 
 import tri
 import tri.language as tl
@@ -18,13 +18,6 @@ from tri_core import knobs
 def scale(x_ptr, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(x_ptr + i, tl.load(x_ptr + i, mask=i < n) * 2, mask=i < n)
-
-
-def shared_library(source: Path, library: Path) -> None:
-    found = shutil.which("cc")
-    compiler = [found] if found else [sys.executable, "-m", "ziglang", "cc"]
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    subprocess.run([*compiler, *flags, str(source), "-o", str(library), "-ldl"], check=True)
 
 
 def test_the_launcher_compiles(tmp_path: Path) -> None:
@@ -41,28 +34,6 @@ def test_the_launcher_compiles(tmp_path: Path) -> None:
     assert launch(None, None, 1) == -6  # nothing is loaded
     assert f'"{manifest.entry}"' in source.read_text()
     assert "256, 1, 1" in source.read_text()
-
-
-@tri.jit
-def named(
-    x, y, z, module, function, launch, image, symbol, parameters, extra, size, arguments, attributes, config
-):
-    tl.store(
-        x,
-        y
-        + z
-        + module
-        + function
-        + launch
-        + image
-        + symbol
-        + parameters
-        + extra
-        + size
-        + arguments
-        + attributes
-        + config,
-    )
 
 
 def test_parameters_may_have_a_launchers_names(tmp_path: Path) -> None:

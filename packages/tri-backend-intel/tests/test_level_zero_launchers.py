@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from integration.c_programs import STRICT, compiler
 
 import tri
 import tri.language as tl
@@ -39,14 +39,20 @@ def waits(flag, out, n):
 SIGNATURE, GRID = "*fp32:16, i1, fp32, *fp32:16, i32, 64", "(n + 63) / 64"
 
 
-def compiler() -> list[str]:
-    found = shutil.which("cc")
-    return [found] if found else [sys.executable, "-m", "ziglang", "cc"]
-
-
 def compiled(source: Path, library: Path, *flags: str) -> Path:
-    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]
-    command = [*compiler(), *strict, *flags, str(source), "-o", str(library), "-ldl", "-lpthread"]
+    command = [
+        *compiler(),
+        *STRICT,
+        "-O1",
+        "-shared",
+        "-fPIC",
+        *flags,
+        str(source),
+        "-o",
+        str(library),
+        "-ldl",
+        "-lpthread",
+    ]
     subprocess.run(command, check=True)
     return library
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from integration.c_programs import shared_library
+from integration.kernels.named_parameters import named
 
 import tri
 import tri.language as tl
@@ -25,11 +26,6 @@ from tri_core.errors import ToolchainError, Unsupported
 def scale(x_ptr, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(x_ptr + i, tl.load(x_ptr + i, mask=i < n) * 2, mask=i < n)
-
-
-def compiler() -> list[str]:
-    found = shutil.which("cc")
-    return [found] if found else [sys.executable, "-m", "ziglang", "cc"]
 
 
 def test_the_launcher_compiles_and_says_that_there_is_no_driver(tmp_path: Path) -> None:
@@ -111,33 +107,6 @@ launch.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int32]
 assert launch(77, 1 << 40, 1000) == 0
 print(*(ctypes.c_uint64 * 6).in_dll(driver, "seen"))
 """
-
-
-def shared_library(source: Path, library: Path) -> None:
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    subprocess.run([*compiler(), *flags, str(source), "-o", str(library), "-ldl"], check=True)
-
-
-@tri.jit
-def named(
-    x, y, z, module, function, launch, image, symbol, parameters, extra, size, arguments, attributes, config
-):
-    tl.store(
-        x,
-        y
-        + z
-        + module
-        + function
-        + launch
-        + image
-        + symbol
-        + parameters
-        + extra
-        + size
-        + arguments
-        + attributes
-        + config,
-    )
 
 
 def test_parameters_may_have_a_launchers_names(tmp_path: Path) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
 import pytest
+from integration.c_programs import STRICT, compiler
 from typer.testing import CliRunner
 
 from tri.aot import Manifest, build, link
@@ -49,18 +48,13 @@ def checked(x_ptr):
 """
 
 
-def compiler() -> list[str]:
-    """The command of a C compiler: the machine's, else the one that is a test dependency."""
-    found = shutil.which("cc")
-    return [found] if found else [sys.executable, "-m", "ziglang", "cc"]
-
-
 def run_c(folder: Path, main: str, *files: str) -> str:
     """What a C program with ``main`` and ``files`` prints."""
     (folder / "main.c").write_text(main)
     program = folder / "program"
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1"]
-    subprocess.run([*compiler(), *flags, "main.c", *files, "-o", str(program), "-lm"], cwd=folder, check=True)
+    subprocess.run(
+        [*compiler(), *STRICT, "-O1", "main.c", *files, "-o", str(program), "-lm"], cwd=folder, check=True
+    )
     done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
