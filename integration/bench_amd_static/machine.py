@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass
 
+from tri_backend_amd.cycles import innermost
+
 __all__ = ["Counts", "counted", "instructions", "steady_loop"]
 
 _LINE = re.compile(r"[\w.$]+:$|(?:s|v|ds|global|buffer|flat|scratch)_")
@@ -49,15 +51,9 @@ def instructions(assembly: str) -> list[str]:
 
 def steady_loop(lines: list[str]) -> list[str]:
     """The instructions of the innermost loop with the most matrix instructions; of several such the shortest."""
-    labels = {line[:-1]: i for i, line in enumerate(lines) if line.endswith(":")}
-    jumps = [
-        (labels.get(m[1], i), i)
-        for i, line in enumerate(lines)
-        if (m := re.match(r"s_c?branch\w*\s+(\S+)", line))
+    bodies = [
+        [line for line in lines[first : last + 1] if line[-1] != ":"] for first, last in innermost(lines)
     ]
-    back = [(first, last) for first, last in jumps if first < last]
-    inner = [one for one in back if not any(b != one and one[0] <= b[0] and b[1] <= one[1] for b in back)]
-    bodies = [[line for line in lines[first : last + 1] if line[-1] != ":"] for first, last in inner]
     made = [body for body in bodies if _matrix(body)]
     return min(made, key=lambda body: (-_matrix(body), len(body)), default=[])
 

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from tri_core.abi import KernelSignature
 from tri_core.errors import BackendError, DeviceError, PluginError, TargetError
+from tri_core.image import KernelMetadata
+from tri_core.loop_estimates import LoopEstimates
 from tri_core.options import CommonOptions
 from tri_core.pipeline import Anchor
 from tri_core.plugins import Candidate, PluginManager
@@ -261,3 +264,51 @@ def test_a_shared_dialect_is_registered_for_backends_that_stand_on_it(
     assert [p.name for p in manager.contributors(gpu)] == ["gpu", "shared"]
     manager.register_ir(registry)
     assert registry == ["shared", "unused"]
+
+
+# --- estimates of loops ----------------------------------------------------------------------------------
+
+ESTIMATES = """
+@hookimpl
+def tri_loop_estimates(target, metadata, asm):
+    loop = LoopEstimate(name=metadata.name, stage="text", line=2, instructions=len(asm["text"]), cycles=9.6,
+                        busy={"adder": 0.25}, spent={"sums": 2.0, "loads": 7.0, "waits": 0.4})
+    return LoopEstimates(loops=(loop,), assumptions=("nothing else runs",))
+"""
+METADATA = KernelMetadata(
+    name="k", target=TargetKey("a", "one"), signature=KernelSignature(name="k", parameters=()), options={}
+)
+
+
+def estimates_of(candidate: Candidate) -> LoopEstimates:
+    manager = PluginManager([candidate])
+    return manager.loop_estimates(manager.target(TargetKey("a", "one")), METADATA, {"text": "abc"})
+
+
+def test_a_backend_says_what_loops_take(make_plugin: Make) -> None:
+    found = estimates_of(make_plugin("a", ESTIMATES, backend=True))
+    (loop,) = found.loops
+    assert (loop.name, loop.instructions) == ("k", 3)
+    assert str(loop) == "10 cycles, 3 instructions; adder busy 25 %; of which loads 7, sums 2 (text, line 2)"
+    assert found.assumptions == ("nothing else runs",)
+
+
+def test_backends_need_not_estimate_loops(make_plugin: Make) -> None:
+    assert estimates_of(make_plugin("a", backend=True)) == LoopEstimates()
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        ("{}", "LoopEstimates are expected"),
+        (
+            "LoopEstimates(loops=(LoopEstimate(name='k', stage='text', line=1, instructions=1, cycles=1.0),))",
+            "do not say what they assume",
+        ),
+    ],
+)
+def test_malformed_estimates_are_refused(make_plugin: Make, made: str, reason: str) -> None:
+    text = f"@hookimpl\ndef tri_loop_estimates(): return {made}"
+    with pytest.raises(BackendError, match=reason) as caught:
+        estimates_of(make_plugin("a", text, backend=True))
+    assert caught.value.hook == "tri_loop_estimates"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +18,8 @@ from tri_core.api import (
     KernelABI,
     KernelImage,
     Launch,
+    LoopEstimate,
+    LoopEstimates,
     PassList,
     Pipeline,
     Stage,
@@ -134,6 +136,23 @@ def tri_pipeline(target: Target, options: CommonOptions) -> Pipeline:
             Stage(name="image", kind="bytes", run=_image, final=True),
         )
     )
+
+
+@hookimpl
+def tri_loop_estimates(target: Target, asm: Mapping[str, str | bytes]) -> LoopEstimates:
+    """A loop for ``odd``, as long as the image."""
+    if target.key.arch != "odd":
+        return LoopEstimates()
+    loop = LoopEstimate(
+        name="L<1>",
+        stage="image",
+        line=7,
+        instructions=len(asm["image"]),
+        cycles=12.4,
+        busy={"adder": 0.5},
+        spent={"sums": 8.0, "waits": 0.2},
+    )
+    return LoopEstimates(loops=(loop,), assumptions=("sums take 8 cycles", "nothing else runs"))
 
 
 @hookimpl

@@ -51,6 +51,38 @@ def test_targets_lists_architectures_and_devices():
     assert output.count("one") >= 3
 
 
+def test_resources_have_the_estimates_of_loops_and_what_these_assume(file):
+    signature = ("-s", "*fp32:16, i32, factor=3.0", "--resources")
+    shown = run("compile", f"{file}:scale", "-t", "fake:odd", *signature)
+    (loop,) = [line for line in shown.splitlines() if line.startswith("loop ")]
+    assert loop.startswith("loop L<1>: 12 cycles, ")
+    assert loop.endswith("; adder busy 50 %; of which sums 8 (image, line 7)")
+    assert "assumed: sums take 8 cycles\nassumed: nothing else runs\n" in shown
+    without = run("compile", f"{file}:scale", "-t", "fake:one", *signature)
+    assert "loop" not in without
+    assert "assumed" not in without
+
+
+def test_the_explorer_shows_the_estimates_of_loops(file, tmp_path):
+    pages = {}
+    for arch in ("one", "odd"):
+        pages[arch] = tmp_path / f"{arch}.html"
+        run(
+            "explore",
+            f"{file}:scale",
+            "-t",
+            f"fake:{arch}",
+            "-s",
+            "*fp32:16, i32, factor=3.0",
+            "-o",
+            pages[arch],
+        )
+    shown = pages["odd"].read_text()
+    assert "<dt>loop L&lt;1&gt;</dt><dd>12 cycles, " in shown
+    assert "cycles of loops are an estimate; it assumes: sums take 8 cycles; nothing else runs" in shown
+    assert "estimate" not in pages["one"].read_text().split('<div class="tools"')[0].split("</style>")[1]
+
+
 def test_explain_says_what_the_compiler_chose(file):
     signature = ("-s", "*fp32:16, i32, factor=3.0")
     chosen = run("explain", f"{file}:scale", "-t", "fake:odd", *signature).splitlines()

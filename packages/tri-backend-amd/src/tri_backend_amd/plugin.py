@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tri_core.api import BackendInfo, LanguageExtension, Simulation, hookimpl
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
         DeviceInfo,
         FrameworkAdapter,
         KernelABI,
+        KernelMetadata,
         KnobGroup,
+        LoopEstimates,
         Pipeline,
         Runtime,
         Target,
@@ -180,6 +182,16 @@ def tri_aot(target: Target) -> AotLauncher:
     from tri_backend_amd.aot import launcher
 
     return launcher()
+
+
+@hookimpl
+def tri_loop_estimates(
+    target: Target, metadata: KernelMetadata, asm: Mapping[str, str | bytes]
+) -> LoopEstimates:
+    """Of the assembly, for CDNA's processors."""
+    from tri_backend_amd.cycles import loop_estimates
+
+    return loop_estimates(target, metadata, asm)
 
 
 @hookimpl

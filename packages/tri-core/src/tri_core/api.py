@@ -47,6 +47,7 @@ from tri_core.hookspecs import HOOKSPEC_API, hookimpl
 from tri_core.image import KernelImage, KernelMetadata
 from tri_core.knobs import Knob, KnobGroup
 from tri_core.listings import Listing, Place
+from tri_core.loop_estimates import LoopEstimate, LoopEstimates
 from tri_core.options import CommonOptions
 from tri_core.pipeline import (
     Anchor,
@@ -152,6 +153,8 @@ __all__ = [
     "LaunchPlan",
     "Listing",
     "LoadedKernel",
+    "LoopEstimate",
+    "LoopEstimates",
     "Memory",
     "MmaDesc",
     "Observer",

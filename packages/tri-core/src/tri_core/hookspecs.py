@@ -34,6 +34,8 @@ from tri_core.knobs import KnobGroup
 if TYPE_CHECKING:
     from tri_core.abi import KernelABI
     from tri_core.aot import AotLauncher
+    from tri_core.image import KernelMetadata
+    from tri_core.loop_estimates import LoopEstimates
     from tri_core.mlir import IRRegistry
     from tri_core.options import CommonOptions
     from tri_core.pipeline import Pipeline
@@ -173,6 +175,14 @@ def tri_simulation(target: Target) -> Simulation:
 @hookspec(firstresult=True)
 def tri_performance(device: DeviceInfo) -> DevicePerformance:
     """Peak rates of a present ``device``, for :mod:`tri.testing`.  Optional."""
+    raise NotImplementedError
+
+
+@hookspec(firstresult=True)
+def tri_loop_estimates(
+    target: Target, metadata: KernelMetadata, asm: Mapping[str, str | bytes]
+) -> LoopEstimates:
+    """Cycles of the loops of a compiled kernel, by what its stages made (``asm``, by stage).  Optional; asks no device."""
     raise NotImplementedError
 
 

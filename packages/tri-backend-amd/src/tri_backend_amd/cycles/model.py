@@ -13,7 +13,7 @@ What is assumed, beside the rates of :mod:`tri_backend_amd.cycles.chips`:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from tri_backend_amd.cycles.chips import Chip
@@ -31,10 +31,14 @@ _BYTES_A_SLOT = 16
 
 @dataclass(frozen=True)
 class Estimate:
-    """``cycles`` of a pass; ``matrix``: those in which the matrix unit works, for all wavefronts of a SIMD."""
+    """``cycles`` of a pass; ``matrix``: those in which the matrix unit works, for all wavefronts of a SIMD.
+
+    ``spent``: cycles of the wavefront that begins the pass last, from where an instruction could issue to where the next could, by kinds.
+    """
 
     cycles: float
     matrix: int
+    spent: Mapping[Kind, float] = field(default_factory=dict)
 
     @property
     def efficiency(self) -> float:
@@ -53,6 +57,11 @@ class _Wave:
     loads: list[float] = field(default_factory=list)
     accesses: list[float] = field(default_factory=list)
     begun: list[float] = field(default_factory=list)
+    spent: dict[Kind, float] = field(default_factory=dict)
+
+    def spend(self, kind: Kind, since: float) -> None:
+        """Count the time ``since`` then for an instruction of this kind."""
+        self.spent[kind] = self.spent.get(kind, 0.0) + self.ready - since
 
 
 @dataclass
@@ -86,13 +95,17 @@ def estimate(steps: Sequence[Step], chip: Chip, waves: int = 1, ahead: int = 0) 
         wave = min(running, key=lambda each: each.ready)
         if (wave.end - wave.place) % len(steps) == 0:
             wave.begun.append(wave.ready)
-        _issue(steps[wave.place % len(steps)], wave, units, chip)
+            wave.spent = {}
+        step, since = steps[wave.place % len(steps)], wave.ready
+        _issue(step, wave, units, chip)
+        wave.spend(step.kind, since)
         wave.place += 1
     last = max(wave.ready for wave in fleet)
-    cycles = last - max(wave.begun[-1] for wave in fleet)
+    latest = max(fleet, key=lambda wave: wave.begun[-1])
+    cycles = last - latest.begun[-1]
     matrix = waves * chip.slot * sum(step.passes for step in steps)
     moved = sum(_bytes(step) for step in steps if step.kind is Kind.LOAD) * waves * chip.simds
-    return Estimate(max(cycles, float(matrix), moved * chip.trip / chip.under_way), matrix)
+    return Estimate(max(cycles, float(matrix), moved * chip.trip / chip.under_way), matrix, latest.spent)
 
 
 def _pass_barrier(fleet: Sequence[_Wave], chip: Chip) -> bool:
@@ -102,7 +115,8 @@ def _pass_barrier(fleet: Sequence[_Wave], chip: Chip) -> bool:
         return False
     end = max(wave.waits_since or 0.0 for wave in waiting) + chip.barrier
     for wave in waiting:
-        wave.ready, wave.waits_since = end, None
+        since, wave.ready, wave.waits_since = wave.ready, end, None
+        wave.spend(Kind.BARRIER, since)
     return True
 
 

@@ -13,6 +13,7 @@ from tri_core.image import KernelImage, KernelMetadata
 from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from tri_core.loop_estimates import LoopEstimates
     from tri_core.resources import Resources
     from tri_core.runtime import LoadedKernel
 
@@ -139,6 +140,14 @@ class CompiledKernel:
         from tri_core.target_selection import resolve
 
         return resources(self.metadata, resolve(self.metadata.target).spec)
+
+    @property
+    def loop_estimates(self) -> LoopEstimates:
+        """What the kernel's backend expects of its loops, in cycles, with what that assumes; needs neither a device nor a driver."""
+        from tri_core.plugins import manager
+        from tri_core.target_selection import resolve
+
+        return manager().loop_estimates(resolve(self.metadata.target), self.metadata, self.asm)
 
     @property
     def n_regs(self) -> int | None:

@@ -11,7 +11,9 @@ from tri_core import __version__, forks
 from tri_core.abi import KernelABI
 from tri_core.aot import AotLauncher
 from tri_core.errors import BackendError, DeviceError, PluginError, TargetError, Unsupported
+from tri_core.image import KernelMetadata
 from tri_core.knobs import KnobGroup
+from tri_core.loop_estimates import LoopEstimates
 from tri_core.options import CommonOptions
 from tri_core.pipeline import Pipeline
 from tri_core.plugin_records import (
@@ -249,6 +251,16 @@ class PluginManager:
             f"no backend knows the peak rates of devices of kind {device.kind!r}",
             remedy="compute percentages from the data sheet's numbers",
         )
+
+    def loop_estimates(
+        self, target: Target, metadata: KernelMetadata, asm: Mapping[str, str | bytes]
+    ) -> LoopEstimates:
+        """What the backend of ``target`` expects of a compiled kernel's loops; none where it does not say."""
+        backend = target.key.backend
+        if "tri_loop_estimates" not in self.owner(backend)[1].hooks:
+            return LoopEstimates()
+        made = self._ask("tri_loop_estimates", backend, target=target, metadata=metadata, asm=asm)
+        return validation.check_loop_estimates(backend, made)
 
     def runtime(self, device_kind: str) -> Runtime:
         """The runtime of ``device_kind``, made once per process; DeviceError after a fork it does not survive."""

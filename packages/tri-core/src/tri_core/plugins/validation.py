@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable
 
 from tri_core.abi import KernelABI
 from tri_core.errors import BackendError
+from tri_core.loop_estimates import LoopEstimates
 from tri_core.options import CommonOptions
 from tri_core.pipeline import Anchor, PassList, Pipeline, Stage
 from tri_core.target import DeviceInfo, Target, TargetKey, TargetSpec
 
-__all__ = ["check_abi", "check_devices", "check_pipeline", "check_target"]
+__all__ = ["check_abi", "check_devices", "check_loop_estimates", "check_pipeline", "check_target"]
 
 KINDS = ("module", "text", "bytes")
 #: anchors that a stage must have, by the stage's name
@@ -55,6 +56,16 @@ def check_abi(backend: str, abi: object) -> KernelABI:
     if not isinstance(abi, KernelABI):
         raise _refuser(backend, "tri_abi")(f"gave {abi!r}; a KernelABI is expected")
     return abi
+
+
+def check_loop_estimates(backend: str, made: object) -> LoopEstimates:
+    """``made`` if it is a record of estimates with their assumptions; BackendError otherwise."""
+    refuse = _refuser(backend, "tri_loop_estimates")
+    if not isinstance(made, LoopEstimates):
+        raise refuse(f"gave {made!r}; LoopEstimates are expected")
+    if made.loops and not made.assumptions:
+        raise refuse("estimates of loops do not say what they assume")
+    return made
 
 
 def check_devices(backend: str, devices: object) -> list[DeviceInfo]:

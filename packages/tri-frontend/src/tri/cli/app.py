@@ -244,6 +244,15 @@ def _show_schedule(kernel: CompiledKernel, console: Console) -> None:
         console.print(f"schedule: {kernel.metadata.attrs['schedule']}", highlight=False, soft_wrap=True)
 
 
+def _show_loops(kernel: CompiledKernel, console: Console) -> None:
+    """What the backend expects of loops, and what that assumes."""
+    estimates = kernel.loop_estimates
+    for loop in estimates.loops:
+        console.print(f"loop {loop.name}: {loop}", highlight=False, markup=False, soft_wrap=True)
+    for assumption in estimates.assumptions if estimates.loops else ():
+        console.print(f"assumed: {assumption}", highlight=False, markup=False, soft_wrap=True)
+
+
 def _show_resources(kernel: CompiledKernel) -> None:
     console = Console()
     found = kernel.resources
@@ -254,6 +263,7 @@ def _show_resources(kernel: CompiledKernel) -> None:
             table.add_row(name.replace("_", " "), str(value), unit)
     console.print(table)
     _show_schedule(kernel, console)
+    _show_loops(kernel, console)
     for remark in found.remarks:
         console.print(f"remark: {remark}", highlight=False, soft_wrap=True)
     console.print(f"verdict: {found.verdict}", highlight=False, soft_wrap=True)

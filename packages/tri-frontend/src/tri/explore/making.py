@@ -12,6 +12,7 @@ from tri_core import compiler, knobs
 from tri_core.compiler import CompiledKernel, IRSource, Source, Trace
 from tri_core.errors import ToolchainError
 from tri_core.listings import Inlining, Listing, read_listing
+from tri_core.loop_estimates import LoopEstimates
 from tri_core.pipeline import Stage
 from tri_core.plugins import manager
 from tri_core.resources import resources
@@ -46,11 +47,12 @@ def explore(
     notes: list[str] = []
     columns = _columns(trace, stages, notes)
     used = resources(trace.kernel.metadata, chosen.spec)
+    estimates = trace.kernel.loop_estimates
     given = {source.path: source.content} if isinstance(source, IRSource) else {}
     return Tab(
         name=trace.kernel.name,
         target=str(chosen),
-        facts=_facts(trace.kernel),
+        facts=(*_facts(trace.kernel), *(Fact(f"loop {loop.name}", str(loop)) for loop in estimates.loops)),
         occupancy=used.occupancy,
         sources=excerpts(
             (v.listing for c in columns for v in c.versions),
@@ -58,7 +60,7 @@ def explore(
         ),
         columns=columns,
         pictures=_pictures(columns),
-        notes=(*notes, *used.remarks),
+        notes=(*notes, *used.remarks, *_assumed(estimates)),
     )
 
 
@@ -131,6 +133,12 @@ def _facts(kernel: CompiledKernel) -> tuple[Fact, ...]:
     facts.append(Fact("image", f"{len(kernel.image.data)} bytes"))
     facts.append(Fact("options", ", ".join(f"{k}={v}" for k, v in changed.items()) or "defaults"))
     return tuple(facts)
+
+
+def _assumed(estimates: LoopEstimates) -> Iterator[str]:
+    """What the cycles of loops assume, where there are such."""
+    if estimates.loops:
+        yield f"cycles of loops are an estimate; it assumes: {'; '.join(estimates.assumptions)}"
 
 
 def _warps(kernel: CompiledKernel) -> int:
