@@ -1,4 +1,4 @@
-"""``python -m integration.published.importing FOLDER MODULE [--guarded]``: import one module, tell how that ended.
+"""``python -m integration.published.importing FOLDER MODULE``: import one module, tell how that ended.
 
 The last line of the output is :data:`MARK` and JSON: seconds, and for an error where in the folder it came from.
 """
@@ -10,7 +10,6 @@ import json
 import sys
 import time
 import traceback
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -35,26 +34,20 @@ def ended(error: BaseException, folder: Path) -> dict[str, Any]:
     }
 
 
-def main(folder: Path, module: str, *, guarded: bool) -> dict[str, Any]:
+def main(folder: Path, module: str) -> dict[str, Any]:
     """Import ``module`` with tri as ``triton``; how that ended."""
     tri.compat.triton.install()
     # behind the environment's own: what a package brings along is no place to take other packages' dependencies from
     sys.path.append(str(folder))
     start = time.perf_counter()
     reported: dict[str, Any] = {"error": ""}
-    guard: Any = nullcontext()
-    if guarded:
-        from integration.published.guards import guarded as guards
-
-        guard = guards("cpu")
     try:
-        with guard:
-            importlib.import_module(module)
+        importlib.import_module(module)
     except Exception as error:
         reported = ended(error, folder)
     return reported | {"seconds": time.perf_counter() - start}
 
 
 if __name__ == "__main__":
-    result = main(Path(sys.argv[1]).resolve(), sys.argv[2], guarded="--guarded" in sys.argv)
+    result = main(Path(sys.argv[1]).resolve(), sys.argv[2])
     sys.stdout.write(f"\n{MARK}{json.dumps(result)}\n")

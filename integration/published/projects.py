@@ -10,15 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PROJECTS", "Ending", "Project", "extended", "load", "requirements"]
-
-
-@dataclass(frozen=True)
-class Ending:
-    """Where the import of a package ends that looks for its own device: a file of it, and words of the message."""
-
-    file: str
-    words: str
+__all__ = ["PROJECTS", "Project", "extended", "load", "requirements"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +19,6 @@ class Project:
 
     ``modules``: what its users import.  ``requires``: what those import besides PyTorch, NumPy and ``extended``, distributions that are
     installed with their own dependencies.  ``environment``: the variables that tell the package what it would look for.
-    ``device``: where its import ends on a machine without a GPU; with PyTorch's guards (:mod:`.guards`) it goes on.
     ``nightly``: large; installed where the whole list is asked for.
     """
 
@@ -37,7 +28,6 @@ class Project:
     requires: tuple[str, ...] = ()
     extended: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    device: Ending | None = None
     nightly: bool = False
 
 
@@ -82,8 +72,8 @@ PROJECTS = {
             ("flag_gems",),
             ("packaging", "PyYAML"),
             ("sqlalchemy",),
-            {"GEMS_VENDOR": "nvidia"},
-            Ending("flag_gems/utils/libentry.py", "Torch not compiled with CUDA enabled"),
+            # where it does not say where tuned configurations are kept, it names a file for the GPU, whose name it asks PyTorch for
+            {"GEMS_VENDOR": "nvidia", "FLAGGEMS_DB_URL": "sqlite://"},
         ),
         Project("cut-cross-entropy", "25.1.1", ("cut_cross_entropy",), environment={"CCE_AUTOTUNE": "0"}),
         Project("sageattention", "1.0.6", ("sageattention",)),

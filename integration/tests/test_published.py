@@ -119,7 +119,7 @@ def _package(folder: Path, name: str, text: str) -> None:
         ("\nimport triton\ntriton.no_such_name\n", "fails", "no_such_name"),
         ("import no_such_package\n", "needs a package", "no_such_package"),
         ("import triton.ops\n", "fails", "triton.ops"),
-        ("raise RuntimeError('no GPU')\n", "needs its device", "no GPU"),
+        ("raise RuntimeError('no GPU')\n", "fails", "no GPU"),
         ("import os\nos._exit(3)\n", "fails", "status 3"),
     ],
 )
@@ -127,24 +127,25 @@ def test_a_package_is_imported_whole_in_its_own_process(
     tmp_path: Path, text: str, state: str, words: str
 ) -> None:
     from integration.published.imports import attempt
-    from integration.published.projects import Ending, Project
+    from integration.published.projects import Project
 
     _package(tmp_path, "whole_package", text)
-    project = Project("p", "1", ("whole_package",), device=Ending("whole_package/__init__.py", "no GPU"))
+    project = Project("p", "1", ("whole_package",))
     found = attempt(project, "whole_package", tmp_path)
     assert (found.state, words in found.error) == (state, True), found
     if "no_such_name" in text:
         assert (found.file, found.line, found.code) == ("whole_package/__init__.py", 3, "triton.no_such_name")
 
 
-def test_a_package_that_looks_for_its_device_is_given_one(tmp_path: Path) -> None:
+def test_a_package_is_imported_with_its_own_variables_and_nothing_patched(tmp_path: Path) -> None:
     from integration.published.imports import attempt
     from integration.published.projects import Project
 
-    _package(tmp_path, "asks_torch", "import torch\nassert torch.cuda.get_device_name() == 'host'\n")
-    project = Project("p", "1", ("asks_torch",))
-    assert attempt(project, "asks_torch", tmp_path).state == "fails"
-    assert attempt(project, "asks_torch", tmp_path, guarded=True).state == "imports"
+    text = "import os, torch\nname = os.environ.get('ITS_GPU') or torch.cuda.get_device_name()\n"
+    _package(tmp_path, "asks_torch", text)
+    assert attempt(Project("p", "1", ("asks_torch",)), "asks_torch", tmp_path).state == "fails"
+    given = Project("p", "1", ("asks_torch",), environment={"ITS_GPU": "any"})
+    assert attempt(given, "asks_torch", tmp_path).state == "imports"
 
 
 def test_what_a_package_writes_as_it_is_imported_stays_out_of_the_tree(tmp_path: Path) -> None:
