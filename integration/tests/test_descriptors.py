@@ -264,7 +264,7 @@ def wrong(x_ptr, n, HOW: tl.constexpr):
 
 @pytest.mark.parametrize(("how", "kind", "message"), [
     ("stride", CompilationError, "the last stride of a descriptor is the constexpr 1, got 2"),
-    ("narrow", CompilationError, "has 8 bytes; 16 or more are needed"),
+    ("narrow", CompilationError, "must have at least 16 bytes"),
     ("rows", CompilationError, r"strides\[0\] is 7 elements, 28 bytes"),
     ("rank", CompilationError, "shape has 1 items; 2 are needed"),
     ("padding", CompilationError, "padding_option is 'one'"),

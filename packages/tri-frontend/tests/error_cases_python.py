@@ -249,7 +249,7 @@ CASES = [
     ),
     Case(
         "x = tl.zeros([16, 3], tl.float32)",
-        "dimension 3 of shape [16, 3] is not a power of two",
+        "Shape element 1 must be a power of 2, not 3: [16, 3]",
         "use 4 and mask what is too much",
         "tl.zeros([16, 3], tl.float32)",
     ),
@@ -345,7 +345,7 @@ CASES = [
     ),
     Case(
         "x = tl.expand_dims(tl.arange(0, 16), 3)",
-        "axis 3 is out of range for a value of rank 2",
+        "invalid axis 3 for a value of rank 2",
         "use -2 to 1",
         "tl.expand_dims(tl.arange(0, 16), 3)",
     ),

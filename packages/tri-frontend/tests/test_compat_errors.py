@@ -14,7 +14,7 @@ import tri
 import tri.language as tl
 from tri.tools.tensor_descriptor import TensorDescriptor as Descriptor
 from tri_core import knobs, plugins
-from tri_core.errors import CompilationError, DeviceError, TriError, Unsupported
+from tri_core.errors import CompilationError, CompileTimeAssertionFailure, DeviceError, TriError, Unsupported
 from tri_core.plugins import PluginManager, candidate_of
 
 
@@ -59,6 +59,74 @@ def test_words_that_people_look_for() -> None:
         bits_of_a_float[(1,)](np.zeros(1, np.float32))
     with pytest.raises(CompilationError, match=r"Cannot use .* because they have different signedness"):
         mixed_remainder[(1,)](np.ones(1, np.int32), np.ones(1, np.uint32))
+
+
+GLOBAL = 3
+
+
+@tri.jit
+def wrong(x_ptr, KIND: tl.constexpr):
+    i = tl.arange(0, 16)
+    if KIND == 0:
+        tl.arange(0, 12)
+    elif KIND == 1:
+        tl.zeros([16, 3], tl.int32)
+    elif KIND == 2:
+        tl.program_id(20)
+    elif KIND == 3:
+        tl.expand_dims(i, -3)
+    elif KIND == 4:
+        tl.expand_dims(i, [0, -3])
+    elif KIND == 5:
+        i[10:]
+    elif KIND == 6:
+        i + 0xFFFFFFFFFFFF
+    elif KIND == 7:
+        tl.make_tensor_descriptor(x_ptr, [8, 2], [2, 1], [8, 2])
+    elif KIND == 8:
+        tl.store(x_ptr, GLOBAL)
+    else:
+        tl.static_assert(KIND == 0, "KIND is not 0")
+
+
+@tri.jit
+def store_constant(x_ptr: tl.const):
+    tl.store(x_ptr, 1)
+
+
+#: what Triton 3.9 says; the functions of its language say the first ones
+_BUILTINS = (
+    "arange's range must be a power of 2",
+    "Shape element 1 must be a power of 2",
+    "program_id axis must be 0, 1, or 2 but got 20",
+    "invalid axis -3",
+    "duplicate axes, normalized axes = [0, 0]",
+)
+_OTHERS = (
+    "unsupported tensor index",
+    "Scalar 281474976710655 is out of range for type int32",
+    "Descriptor block shape must have at least 16 bytes in the last dimension, but got 2 * 4 = 8 bytes",
+    "Cannot access global variable GLOBAL",
+    "KIND is not 0",
+)
+
+
+@pytest.mark.parametrize(("kind", "words"), list(enumerate((*_BUILTINS, *_OTHERS))))
+def test_refusals_have_the_words_of_triton(kind: int, words: str) -> None:
+    with pytest.raises(CompilationError) as caught:
+        wrong[(1,)](np.zeros(16, np.float32), KIND=kind)
+    assert words in caught.value.error_message
+    if kind < len(_BUILTINS):
+        assert isinstance(caught.value.__cause__, ValueError)
+        assert str(caught.value.__cause__) == caught.value.error_message
+    assert isinstance(caught.value, CompileTimeAssertionFailure) == (words == "KIND is not 0")
+    if words == "KIND is not 0":
+        assert caught.value.__cause__ is None
+
+
+def test_a_constant_pointer_is_not_stored_through() -> None:
+    with pytest.raises(CompilationError, match="Cannot store to a constant pointer"):
+        store_constant[(1,)](np.zeros(1, np.float32))
 
 
 @tri.jit

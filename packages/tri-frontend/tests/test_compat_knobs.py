@@ -395,6 +395,25 @@ def test_listener_of_compiles(theirs: Any) -> None:
 
 
 @pytest.mark.usefixtures("cpu")
+def test_a_replaced_group_takes_its_listener_along(theirs: Any) -> None:
+    seen: list[str] = []
+    before = theirs.compilation
+    copied = before.copy().reset()
+    copied.listener = lambda **_: seen.append("of a copy")
+    launch(scale_kernel())
+    assert not seen
+    theirs.compilation = copied
+    launch(scale_kernel())
+    theirs.compilation = before
+    launch(scale_kernel(), num_warps=8)
+    with theirs.compilation.scope():
+        theirs.compilation.listener = lambda **_: seen.append("of a scope")
+        launch(scale_kernel())
+    launch(scale_kernel(), num_warps=2)
+    assert seen == ["of a copy", "of a scope"]
+
+
+@pytest.mark.usefixtures("cpu")
 def test_listener_of_tuning(theirs: Any) -> None:
     seen: list[dict[str, Any]] = []
     with theirs.autotuning.scope():

@@ -169,7 +169,39 @@ def test_integers_of_a_width_in_kernels(tmp_path: Path) -> None:
     assert out[0] == 70000 - 65536
 
 
+@tri.jit
+def add_one(x):
+    return x + 1
+
+
+@tri.jit
+def calls_add_one(out_ptr):
+    tl.store(out_ptr, add_one(1))
+
+
+@pytest.mark.usefixtures("cpu")
+def test_a_text_put_in_place_of_itself_changes_no_key() -> None:
+    before = calls_add_one.cache_key
+    add_one._unsafe_update_src(add_one.src)
+    add_one.hash = calls_add_one.hash = None
+    assert calls_add_one.cache_key == before
+    add_one._unsafe_update_src(add_one.src.replace("+ 1", "+ 2"))
+    calls_add_one.hash = None
+    assert calls_add_one.cache_key != before
+
+
+@pytest.mark.usefixtures("cpu")
+def test_versions_of_the_host_by_pytorchs_name_of_it() -> None:
+    calls_add_one.device_caches.clear()
+    made = calls_add_one[(1,)](np.zeros(1, np.int32))
+    assert list(calls_add_one.device_caches["cpu"][0].values()) == [made]
+
+
 def test_names_of_dtypes() -> None:
+    with compat.installed():
+        triton = module("triton")
+        assert eval(repr(triton.language.int8), {"triton": triton}) is tl.int8
+        assert repr(tl.pointer_type(tl.int8)) == "pointer<int8>"
     utils = module("triton._utils")
     jit = module("triton.runtime.jit")
     assert utils.canonicalize_dtype(np.dtype("float32")) == "fp32"

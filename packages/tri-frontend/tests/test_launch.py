@@ -177,7 +177,7 @@ def test_const_pointers_cannot_be_stored_through():
     def kernel(p: tl.const):
         tl.store(p, 1.0)
 
-    with pytest.raises(tri_error("CompilationError"), match="constant memory"):
+    with pytest.raises(tri_error("CompilationError"), match="constant pointer"):
         kernel[(1,)](aligned(1))
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "CodegenCrash",
     "CompilationError",
     "CompileRefused",
+    "CompileTimeAssertionFailure",
     "DataRace",
     "DescriptorError",
     "DeviceError",
@@ -142,6 +143,10 @@ class CompilationError(TriError):
     """
 
     by_path: bool = False
+
+
+class CompileTimeAssertionFailure(CompilationError):
+    """A ``static_assert`` of the kernel does not hold."""
 
 
 class VerificationError(TriError):

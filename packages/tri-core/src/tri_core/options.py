@@ -57,7 +57,7 @@ class CommonOptions:
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1 or value & (value - 1):
                 raise OptionError(
-                    f"{name} is {value!r}; a power of two is expected", remedy=f"pass {name}=4, say"
+                    f"{name} is {value!r}; it must be a power of 2", remedy=f"pass {name}=4, say"
                 )
         if not isinstance(self.num_stages, int) or self.num_stages < 0:
             raise OptionError(f"num_stages is {self.num_stages!r}; an integer of at least 0 is expected")

@@ -185,7 +185,10 @@ def _uses(user: Any) -> Iterator[_Use]:
 def _uses_of_kernel(function: Kernel) -> Iterator[_Use]:
     code = function.fn.__code__
     own = {*code.co_varnames, *code.co_cellvars}
-    nodes = (n for n in ast.walk(function.source.tree) if isinstance(n, (ast.Name, ast.Attribute)))
+    tree = function.source.tree
+    # decorators are no part of a kernel's identity: a text that is put in place of the function's has none
+    parts = (n for n in ast.iter_child_nodes(tree) if n not in tree.decorator_list)
+    nodes = (n for p in parts for n in ast.walk(p) if isinstance(n, (ast.Name, ast.Attribute)))
     paths = dict.fromkeys(p for p in map(_path, nodes) if p is not None and p.partition(".")[0] not in own)
     for use in _found(paths, (function.closure, function.fn.__globals__)):
         if "." in use.path or is_usable_global(use.value):

@@ -46,7 +46,8 @@ def _usable(g: Walk, node: ast.Name, value: Any) -> Any:
     if is_usable_global(value):
         return value
     raise CompilationError(
-        f"global {node.id!r} has type {type(value).__name__}; kernels read globals only when they are constexpr",
+        f"Cannot access global variable {node.id}, of type {type(value).__name__}: kernels read globals only when they are "
+        "constexpr",
         remedy=f"write {node.id} = tl.constexpr(...) at module level, or pass it as an argument",
         location=g.source.locate(node),
     )

@@ -61,7 +61,7 @@ def _place(b: Builder, pointer: Any, name: str) -> tuple[tensor, t.dtype]:
     scalar = place.type.scalar
     assert isinstance(scalar, t.pointer_type)
     if scalar.const:
-        raise CompilationError(f"{name} through a pointer to constant memory")
+        raise CompilationError(f"{name}: Cannot store to a constant pointer")
     element = scalar.element_ty
     narrow = element.primitive_bitwidth < 32
     if (narrow and not (name == "atomic_add" and element in (t.float16, t.bfloat16))) or element.is_ptr():
@@ -171,7 +171,7 @@ def _element(place: tensor, name: str, *, writes: bool) -> t.dtype:
     assert isinstance(scalar, t.pointer_type)
     if writes and scalar.const:
         raise CompilationError(
-            f"{name} through a pointer to constant memory", remedy="drop tl.const from the parameter"
+            f"{name}: Cannot store to a constant pointer", remedy="drop tl.const from the parameter"
         )
     return scalar.element_ty
 

@@ -18,22 +18,28 @@ if TYPE_CHECKING:
 __all__ = ["arange", "fill", "full", "num_programs", "program_id"]
 
 
-def _axis(axis: Any) -> int:
+def _axis(axis: Any, function: str) -> int:
     if not isinstance(axis, int) or axis not in (0, 1, 2):
-        raise CompilationError(f"axis is {axis!r}", remedy="a grid has the axes 0, 1 and 2")
+        raise CompilationError(
+            f"{function} axis must be 0, 1, or 2 but got {axis!r}", remedy="a grid has the axes 0, 1 and 2"
+        )
     return int(axis)
 
 
 @builtin
 def program_id(axis: int, *, _semantic: Builder) -> tensor:
     """The index of this program along ``axis`` (0, 1 or 2) of the grid: an int32."""
-    return _semantic.value("tt.get_program_id", t.int32, attributes={"axis": _semantic.i32(_axis(axis))})
+    return _semantic.value(
+        "tt.get_program_id", t.int32, attributes={"axis": _semantic.i32(_axis(axis, "program_id"))}
+    )
 
 
 @builtin
 def num_programs(axis: int, *, _semantic: Builder) -> tensor:
     """The number of programs along ``axis`` (0, 1 or 2) of the grid: an int32."""
-    return _semantic.value("tt.get_num_programs", t.int32, attributes={"axis": _semantic.i32(_axis(axis))})
+    return _semantic.value(
+        "tt.get_num_programs", t.int32, attributes={"axis": _semantic.i32(_axis(axis, "num_programs"))}
+    )
 
 
 @builtin
@@ -48,13 +54,15 @@ def arange(start: int, end: int, *, _semantic: Builder) -> tensor:
                 remedy=f"{CONSTEXPR_REMEDY}, and mask what is too much",
             )
     if end <= start:
-        raise CompilationError(f"arange({start}, {end}) is empty: end must be larger than start")
+        raise CompilationError(
+            f"arange({start}, {end}) is empty: arange's end argument must be greater than the start argument"
+        )
     if not (start >= -(1 << 31) and end <= 1 << 31):
-        raise CompilationError(f"arange({start}, {end}) does not fit in int32")
+        raise CompilationError(f"arange({start}, {end}): arange must fit in int32")
     length = end - start
     if _semantic.target.spec.require_power_of_two and length & (length - 1):
         raise CompilationError(
-            f"arange({start}, {end}) has {length} elements; a power of two is needed",
+            f"arange({start}, {end}) has {length} elements; arange's range must be a power of 2",
             remedy=f"use tl.arange({start}, {start + (1 << length.bit_length())}) and a mask",
         )
     shape = check_shape(_semantic, (length,))

@@ -11,7 +11,7 @@ from tri.language.arithmetic import logical_not, operands
 from tri.language.builtin import builtin
 from tri.language.casts import convert, value_of
 from tri.language.tensor import dimensions, tensor
-from tri_core.errors import CompilationError
+from tri_core.errors import CompilationError, CompileTimeAssertionFailure
 from tri_core.printing import label
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def static_assert(cond: Any, msg: Any = "", *, _semantic: Builder) -> None:
             remedy="use tl.device_assert for run-time values",
         )
     if not cond:
-        raise CompilationError(f"static_assert failed: {msg}" if msg else "static_assert failed")
+        raise CompileTimeAssertionFailure(f"static_assert failed: {msg}" if msg else "static_assert failed")
 
 
 @builtin

@@ -398,8 +398,8 @@ def make_tensor_descriptor(
 def _check_layout(element: t.dtype, block: Sequence[int], strides: Sequence[Any]) -> None:
     if block[-1] * element.itemsize < _ALIGNMENT:
         raise CompilationError(
-            f"the last dimension of block_shape has {block[-1] * element.itemsize} bytes; "
-            f"{_ALIGNMENT} or more are needed",
+            f"Descriptor block shape must have at least {_ALIGNMENT} bytes in the last dimension, "
+            f"but got {block[-1]} * {element.itemsize} = {block[-1] * element.itemsize} bytes",
             remedy=f"make it {_ALIGNMENT // element.itemsize} or more elements of {element}",
         )
     if not isinstance(strides[-1], int) or strides[-1] != 1:

@@ -122,7 +122,7 @@ def store(
         raise _no_block_pointer(pointer)
     if isinstance(pointer, tensor) and pointer.type.scalar.is_const():
         raise CompilationError(
-            "store through a pointer to constant memory", remedy="drop tl.const from the parameter"
+            "Cannot store to a constant pointer", remedy="drop tl.const from the parameter"
         )
     is_bool = isinstance(pointer, tensor) and points_to_bool(pointer)
     place = check_pointer(b, pointer, "store")

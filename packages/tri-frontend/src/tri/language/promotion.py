@@ -90,6 +90,6 @@ def check_range(value: float, type_: t.dtype) -> None:
     low, high = type_.get_int_min_value(), type_.get_int_max_value()
     if not low <= value <= high:
         raise CompilationError(
-            f"{value} does not fit in {type_}, which holds {low} to {high}",
+            f"Scalar {value} is out of range for type {type_}, which holds {low} to {high}",
             remedy="cast the other operand to a wider type",
         )

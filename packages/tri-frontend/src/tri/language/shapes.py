@@ -48,8 +48,8 @@ def check_shape(b: Builder, shape: Any) -> tuple[int, ...]:
         shape = (shape,)
     if not isinstance(shape, (list, tuple)):
         raise CompilationError(f"a shape is a list of constexpr ints, not {shape!r}")
-    for dim in shape:
-        _check_dimension(b, dim, shape)
+    for place in range(len(shape)):
+        _check_dimension(b, place, shape)
     limit = b.target.spec.max_tensor_numel
     if math.prod(shape) > limit:
         raise CompilationError(
@@ -59,7 +59,8 @@ def check_shape(b: Builder, shape: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _check_dimension(b: Builder, dim: object, shape: Sequence[object]) -> None:
+def _check_dimension(b: Builder, place: int, shape: Sequence[object]) -> None:
+    dim = shape[place]
     if isinstance(dim, tensor):
         raise CompilationError(
             f"a dimension of {_show(shape)} is a run-time value; a constexpr is needed",
@@ -70,7 +71,7 @@ def _check_dimension(b: Builder, dim: object, shape: Sequence[object]) -> None:
     if dim < 1 or (b.target.spec.require_power_of_two and dim & (dim - 1)):
         near = 1 << max(dim - 1, 0).bit_length()
         raise CompilationError(
-            f"dimension {dim} of shape {_show(shape)} is not a power of two",
+            f"Shape element {place} must be a power of 2, not {dim}: {_show(shape)}",
             remedy=f"use {near} and mask what is too much",
         )
 
@@ -139,7 +140,7 @@ def normalize_axis(axis: Any, rank: int) -> int:
         raise CompilationError(f"axis is {axis!r}; a constexpr int is needed")
     if not -rank <= axis < rank:
         raise CompilationError(
-            f"axis {axis} is out of range for a value of rank {rank}", remedy=f"use {-rank} to {rank - 1}"
+            f"invalid axis {axis} for a value of rank {rank}", remedy=f"use {-rank} to {rank - 1}"
         )
     return axis % rank
 
@@ -249,7 +250,7 @@ def expand_dims(input: Any, axis: Any, *, _semantic: Builder) -> tensor:
     rank = len(dimensions(x)) + len(axes)
     places = sorted(normalize_axis(a, rank) for a in axes)
     if len(set(places)) != len(places):
-        raise CompilationError(f"expand_dims names an axis twice: {axes}")
+        raise CompilationError(f"expand_dims received duplicate axes, normalized axes = {places}")
     for place in places:
         x = expand_axis(_semantic, x, place)
     return x
@@ -335,7 +336,7 @@ def getitem(b: Builder, x: tensor, index: Any) -> tensor:
             x = expand_axis(b, x, axis) if dimensions(x) else splat_to(b, x, (1,))
         elif not isinstance(entry, slice) or (entry.start, entry.stop, entry.step) != (None, None, None):
             raise CompilationError(
-                f"a block is indexed with None and : only, not {_describe_index(entry)}",
+                f"unsupported tensor index: a block is indexed with None and : only, not {_describe_index(entry)}",
                 remedy="reshape, tl.split, tl.gather or a masked tl.sum picks elements",
             )
         elif axis >= len(dimensions(x)):

@@ -80,6 +80,8 @@ class dtype:
     FP_TYPES: ClassVar[Sequence[str]] = tuple(_FLOATS)
     STANDARD_FP_TYPES: ClassVar[Sequence[str]] = ("fp16", "bf16", "fp32", "fp64")
     OTHER_TYPES: ClassVar[Sequence[str]] = ("void",)
+    #: the language as programs name it: :func:`repr` is an expression of it, which programs write into kernels
+    module: ClassVar[str] = "tri.language"
     _interned: ClassVar[dict[object, dtype]] = {}
 
     name: str
@@ -284,7 +286,7 @@ class dtype:
         return self.name
 
     def __repr__(self) -> str:
-        return f"tri.language.{self.codegen_name()}"
+        return f"{self.module}.{self.codegen_name()}"
 
 
 class pointer_type(dtype):

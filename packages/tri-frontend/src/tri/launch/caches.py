@@ -15,7 +15,7 @@ __all__ = ["DeviceCaches"]
 class DeviceCaches(Mapping[int, tuple[dict[Any, "CompiledKernel"]]]):
     """Device index to a tuple whose first item maps specializations to kernels; a picture of now.
 
-    A device without versions has an empty dictionary.  :meth:`clear` makes the next launches look for their
+    A device without versions has an empty dictionary.  The host's only one is ``"cpu"``, too, as PyTorch calls it.  :meth:`clear` makes the next launches look for their
     kernels again (in the process's memory and in the store, before they compile).
     """
 
@@ -23,8 +23,9 @@ class DeviceCaches(Mapping[int, tuple[dict[Any, "CompiledKernel"]]]):
         self._dispatcher = dispatcher
         self._found = dispatcher.versions()
 
-    def __getitem__(self, device: int) -> tuple[dict[Any, CompiledKernel]]:
-        return (self._found.get(device, {}),)
+    def __getitem__(self, device: int | str) -> tuple[dict[Any, CompiledKernel]]:
+        index = 0 if device == "cpu" else device
+        return (self._found.get(index, {}) if isinstance(index, int) else {},)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._found)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tri.compat.triton.settings import base_knobs
 
-__all__ = ["group", "in_force", "keeps_files", "said"]
+__all__ = ["group", "in_force", "is_in_force", "keeps_files", "said"]
 
 #: by name: :mod:`tri.compat.triton.knobs` puts them here, and programs may replace them
 in_force: dict[str, base_knobs] = {}
@@ -15,6 +15,11 @@ in_force: dict[str, base_knobs] = {}
 def group(name: str) -> Any:
     """The group ``name`` that is in force."""
     return in_force[name]
+
+
+def is_in_force(owner: base_knobs) -> bool:
+    """Whether ``owner`` is one of the groups in force, and no copy of one."""
+    return any(owner is group for group in in_force.values())
 
 
 def said(where: str, text: str | None) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tri.compat.triton.cache import get_cache_manager
+from tri.compat.triton.groups import is_in_force
 from tri.compat.triton.settings import CompileTimes, base_knobs
 from tri.compat.triton.targets import gpu_target
 from tri.launch.hooks import (
@@ -31,6 +32,7 @@ __all__ = [
     "JITHookCompileInfo",
     "LaunchHook",
     "Listener",
+    "Listening",
     "autotune_listener",
     "compilation_listener",
 ]
@@ -125,7 +127,10 @@ _CHAINS: dict[Hook, HookChain] = {compilation_listener: COMPILED, autotune_liste
 
 
 class Listener:
-    """An attribute that holds None or one callable, which ``adapt`` turns into what tri's chain calls."""
+    """An attribute that holds None or one callable, which ``adapt`` turns into what tri's chain calls.
+
+    It is called while the group that has it is in force (:class:`Listening`).
+    """
 
     def __init__(self, adapt: Hook) -> None:
         self.adapt = adapt
@@ -140,7 +145,8 @@ class Listener:
 
     def __set__(self, obj: Any, value: Any) -> None:
         vars(obj)[self.name] = value
-        self.put(value)
+        if is_in_force(obj):
+            self.put(value)
 
     def put(self, value: Any) -> None:
         """Have ``value`` called, and nothing that was set here before."""
@@ -149,6 +155,21 @@ class Listener:
         self._mine = None if value is None else self.adapt(value)
         if self._mine is not None:
             self.chain.add(self._mine)
+
+
+class Listening(base_knobs):
+    """A group with listeners: its own are called while it is in force."""
+
+    def put(self) -> None:
+        """Have the group's own listeners called."""
+        for listener in vars(type(self)).values():
+            if isinstance(listener, Listener):
+                listener.put(getattr(self, listener.name))
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if is_in_force(self):
+            self.put()
 
 
 # --- hooks --------------------------------------------------------------------------------------------------

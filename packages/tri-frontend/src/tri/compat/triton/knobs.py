@@ -21,6 +21,7 @@ from tri.compat.triton.hooks import (
     JITHookCompileInfo,
     LaunchHook,
     Listener,
+    Listening,
     autotune_listener,
     compilation_listener,
 )
@@ -38,6 +39,7 @@ from tri.compat.triton.settings import (
     env_str_callable_default,
 )
 from tri.compat.triton.utils import warn_once
+from tri.language.types import dtype
 from tri.launch.hooks import HookChain
 from tri_core import knobs as core_knobs
 
@@ -128,7 +130,7 @@ class cache_knobs(base_knobs):
         return os.path.join(self.home_dir, ".triton", dirname)
 
 
-class compilation_knobs(base_knobs):
+class compilation_knobs(Listening):
     """Of compiles."""
 
     override = env_bool("TRITON_KERNEL_OVERRIDE", effect=True)
@@ -146,7 +148,7 @@ class compilation_knobs(base_knobs):
     listener = Listener(compilation_listener)
 
 
-class autotuning_knobs(base_knobs):
+class autotuning_knobs(Listening):
     """Of autotuning."""
 
     cache = env_bool("TRITON_CACHE_AUTOTUNING", knob="AUTOTUNE_CACHE")
@@ -264,6 +266,8 @@ def replaced(name: str, value: Any) -> None:
     if before is not None and isinstance(value, type(before)):
         if isinstance(before, Hooks) and isinstance(value, Hooks):
             before.take_over(value)
+        elif isinstance(value, Listening):
+            value.put()
         in_force[name] = value
         core_knobs.changed()
 
@@ -316,6 +320,7 @@ ALIASES: dict[str, core_knobs.Alias] = {
 def link() -> None:
     """Have tri's knobs follow Triton's settings; the log says once which variables of the environment do nothing."""
     link_hooks(True)
+    dtype.module = "triton.language"
     for name, read in ALIASES.items():
         core_knobs.alias(name, read)
     for owner in in_force.values():
@@ -327,5 +332,6 @@ def link() -> None:
 def unlink() -> None:
     """Undo :func:`link`."""
     link_hooks(False)
+    dtype.module = "tri.language"
     for name in ALIASES:
         core_knobs.alias(name, None)

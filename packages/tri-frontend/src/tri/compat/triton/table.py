@@ -56,7 +56,7 @@ _GLUON = "Gluon kernels name one vendor's layouts and instructions; write the ke
 _ERRORS = {
     "TritonError": "tri_core.errors:TriError",
     "CompilationError": "tri_core.errors:CompilationError",
-    "CompileTimeAssertionFailure": "tri_core.errors:CompilationError",
+    "CompileTimeAssertionFailure": "tri_core.errors:CompileTimeAssertionFailure",
     "UnsupportedLanguageConstruct": "tri_core.errors:CompilationError",
     "OutOfResources": "tri_core.errors:OutOfResources",
     "PTXASError": "tri_core.errors:ToolchainError",
