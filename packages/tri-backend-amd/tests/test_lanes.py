@@ -1,35 +1,190 @@
-"""The exchanges between lanes, by what their instructions are documented to do."""
+"""The exchanges between lanes and the reductions of lanes: exact in the simulator, by the instructions that cost least."""
 
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
+import amd_support
 import tri
 import tri.language as tl
+from simulated_words import interpret
+from tri_backend_amd.architectures import ARCHITECTURES
 from tri_backend_amd.dialect.machine import dpp_source
-from tri_backend_amd.lowering.lanes import dpp_control
+from tri_backend_amd.lowering.lane_costs import lane_costs
+from tri_core.compiler import IRSource
+
+#: processors whose instructions differ, and the lanes of their wavefronts
+LANES = {"gfx90a": 64, "gfx942": 64, "gfx950": 64, "gfx1030": 32, "gfx1100": 32, "gfx1201": 32}
 
 
-@pytest.mark.parametrize("rdna", [False, True])
-@pytest.mark.parametrize("mask", range(1, 16))
-def test_a_dpp_move_is_the_xor_of_its_mask(mask: int, rdna: bool) -> None:
-    control = dpp_control(mask, rdna)
-    if control is None:
-        assert not rdna
-        assert mask in (4, 5, 6, 9, 10, 11, 12, 13, 14)
-        return
+@pytest.mark.parametrize("family", ["cdna3", "rdna3"])
+def test_a_dpp_move_is_the_xor_of_its_mask(family: str) -> None:
     lanes = np.arange(64)
-    np.testing.assert_array_equal(dpp_source(control, lanes), lanes ^ mask)
+    controls = lane_costs(family).controls
+    for mask, control in controls.items():
+        np.testing.assert_array_equal(dpp_source(control, lanes), lanes ^ mask)
+    assert set(controls) == ({1, 2, 3, 7, 8, 15} if family == "cdna3" else set(range(1, 16)))
 
 
-@pytest.mark.parametrize("rdna", [False, True])
-@pytest.mark.parametrize("mask", [16, 24, 32, 63])
-def test_dpp_stays_in_its_row(mask: int, rdna: bool) -> None:
-    assert dpp_control(mask, rdna) is None
+def test_all_processors_have_costs() -> None:
+    for arch, row in ARCHITECTURES.items():
+        costs = lane_costs(row.family)
+        assert costs.dpp < costs.swizzle < costs.permute
+        assert (costs.swap is not None) == (arch == "gfx950")
+        assert (costs.other_row is not None) == row.family.startswith("rdna")
+
+
+@pytest.mark.parametrize("arch", LANES)
+def test_every_exchange_of_lanes(arch: str) -> None:
+    lanes = LANES[arch]
+    values = np.random.default_rng(lanes).integers(-(1 << 31), 1 << 31, 2 * lanes).astype(np.int32)
+    values[lanes : lanes + 16] = values[lanes + 16 : lanes + 32]  # neighbouring rows alike
+    thread = np.arange(2 * lanes)
+    for mask in range(1, lanes):
+        (made,) = interpret(arch, lambda b, words, value, m=mask: [words.shuffle_xor(b, value, m)], values)
+        np.testing.assert_array_equal(made, values[thread ^ mask], err_msg=f"{arch}, {mask}")
+
+
+#: what the assembly of an exchange by a mask has, and what it has not
+CHOSEN = {
+    ("gfx942", 3): ("quad_perm", "ds_"),
+    ("gfx942", 4): ("row_half_mirror", "ds_"),
+    ("gfx942", 13): ("row_mirror", "ds_"),
+    ("gfx942", 16): ("ds_swizzle_b32", "bpermute"),
+    ("gfx942", 32): ("ds_bpermute_b32", "swizzle"),
+    ("gfx950", 16): ("v_permlane16_swap_b32", "ds_"),
+    ("gfx950", 32): ("v_permlane32_swap_b32", "ds_"),
+    ("gfx950", 33): ("v_permlane32_swap_b32", "ds_"),
+    ("gfx1100", 5): ("row_xmask:5", "ds_"),
+    ("gfx1100", 16): ("v_permlanex16_b32", "ds_"),
+    ("gfx1201", 21): ("v_permlanex16_b32", "ds_"),
+}
+
+
+@pytest.mark.parametrize(("arch", "mask"), CHOSEN)
+def test_an_exchange_is_what_costs_least(arch: str, mask: int) -> None:
+    def body(b: Any, words: Any, arguments: Any) -> None:
+        own = b.gep(arguments[0], words.thread_id(b), b.i32)
+        b.store(words.shuffle_xor(b, b.load(own, b.i32, 4), mask), own, 4)
+
+    text = amd_support.compile_body(arch, body).assembly.split("s_endpgm")[0]
+    there, not_there = CHOSEN[arch, mask]
+    assert there in text
+    assert not_there not in text.split(":", 1)[1]
+
+
+# --- reductions -------------------------------------------------------------------------------------------
+
+REDUCTION = """
+#l = #ttg.linear<{{register = [], lane = {lane}, warp = [], block = []}}>
+#r = #ttg.slice<{{dim = 1, parent = #l}}>
+#c = #ttg.slice<{{dim = 0, parent = #l}}>
+module attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "hip:{arch}", "ttg.threads-per-warp" = {lanes} : i32}} {{
+  tt.func public @summed(%x: !tt.ptr<{type}>, %out: !tt.ptr<{type}>) attributes {{noinline = false}} {{
+    %i = tt.make_range {{end = {rows} : i32, start = 0 : i32}} : tensor<{rows}xi32, #r>
+    %j = tt.make_range {{end = {columns} : i32, start = 0 : i32}} : tensor<{columns}xi32, #c>
+    %width = arith.constant dense<{columns}> : tensor<{rows}x1xi32, #l>
+    %rows = tt.expand_dims %i {{axis = 1 : i32}} : tensor<{rows}xi32, #r> -> tensor<{rows}x1xi32, #l>
+    %columns = tt.expand_dims %j {{axis = 0 : i32}} : tensor<{columns}xi32, #c> -> tensor<1x{columns}xi32, #l>
+    %first = arith.muli %rows, %width : tensor<{rows}x1xi32, #l>
+    %across = tt.broadcast %first : tensor<{rows}x1xi32, #l> -> tensor<{rows}x{columns}xi32, #l>
+    %down = tt.broadcast %columns : tensor<1x{columns}xi32, #l> -> tensor<{rows}x{columns}xi32, #l>
+    %places = arith.addi %across, %down : tensor<{rows}x{columns}xi32, #l>
+    %from = tt.splat %x : !tt.ptr<{type}> -> tensor<{rows}x{columns}x!tt.ptr<{type}>, #l>
+    %pointers = tt.addptr %from, %places : tensor<{rows}x{columns}x!tt.ptr<{type}>, #l>, tensor<{rows}x{columns}xi32, #l>
+    %values = tt.load %pointers : tensor<{rows}x{columns}x!tt.ptr<{type}>, #l>
+    %sums = "tt.reduce"(%values) <{{axis = 1 : i32}}> ({{
+    ^bb0(%a: {type}, %b: {type}):
+      %s = {add} %a, %b : {type}
+      tt.reduce.return %s : {type}
+    }}) : (tensor<{rows}x{columns}x{type}, #l>) -> tensor<{rows}x{type}, #r>
+    %to = tt.splat %out : !tt.ptr<{type}> -> tensor<{rows}x!tt.ptr<{type}>, #r>
+    %results = tt.addptr %to, %i : tensor<{rows}x!tt.ptr<{type}>, #r>, tensor<{rows}xi32, #r>
+    tt.store %results, %sums : tensor<{rows}x!tt.ptr<{type}>, #r>
+    tt.return
+  }}
+}}
+"""
+
+
+@tri.jit
+def summed(x, out):
+    """Stands for the text that is compiled instead."""
+
+
+def reduction(folder: Path, arch: str, bits: tuple[int, ...], type_: str = "i32") -> tuple[str, int]:
+    """A kernel's file that sums what lanes hold that differ in ``bits`` of their number, and how many sums there are."""
+    lanes, row, column, bases = LANES[arch], 1, 1, []
+    for bit in range(lanes.bit_length() - 1):
+        if bit in bits:
+            bases.append([0, column])
+            column *= 2
+        else:
+            bases.append([row, 0])
+            row *= 2
+    path = folder / "k.ttgir"
+    add = "arith.addf" if type_.startswith("f") else "arith.addi"
+    path.write_text(
+        REDUCTION.format(lane=bases, lanes=lanes, rows=row, columns=column, arch=arch, type=type_, add=add)
+    )
+    return str(path), row
+
+
+def numbers(rows: int, lanes: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    return np.random.default_rng(rows).integers(-1000, 1000, (rows, lanes // rows)).astype(dtype)
+
+
+SOME_BITS = [
+    (0,), (2,), (3,), (4,), (5,), (0, 1), (2, 3), (1, 3), (3, 4), (4, 5), (0, 1, 2), (1, 2, 3), (0, 2, 4), (2, 3, 4, 5),
+    (0, 1, 2, 3), (0, 1, 2, 3, 4), (1, 2, 3, 4, 5), (0, 1, 2, 3, 5), (0, 1, 2, 3, 4, 5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950", "gfx1100"])
+@pytest.mark.parametrize("bits", SOME_BITS, ids=str)
+def test_sums_of_any_lanes(arch: str, bits: tuple[int, ...], tmp_path: Path) -> None:
+    if 1 << max(bits) >= LANES[arch]:
+        return
+    path, rows = reduction(tmp_path, arch, bits)
+    x, out = numbers(rows, LANES[arch], np.int32), np.zeros(rows, np.int32)
+    with tri.target(f"sim:amd:{arch}"):
+        summed[(1,)](x, out, ir_override=path)
+    np.testing.assert_array_equal(out, x.sum(1))
+
+
+def test_values_of_two_words_are_swapped_together(tmp_path: Path) -> None:
+    path, rows = reduction(tmp_path, "gfx950", (4, 5), "f64")
+    x, out = numbers(rows, 64, np.float64) / 8, np.zeros(rows)
+    with tri.target("sim:amd:gfx950"):
+        summed[(1,)](x, out, ir_override=path)
+    np.testing.assert_array_equal(out, x.sum(1))
+
+
+#: what the assembly of a reduction over bits has, and how often; it has nothing else that goes through LDS
+REDUCED = {
+    ("gfx942", (0, 1, 2, 3, 4, 5)): {"_dpp": 6, "v_readlane": 1},
+    ("gfx942", (2, 3)): {"_dpp": 3},
+    ("gfx942", (5,)): {"ds_bpermute": 1},
+    ("gfx950", (4, 5)): {"v_permlane16_swap": 1, "v_permlane32_swap": 1},
+    ("gfx950", (0, 1, 2, 3, 4, 5)): {"_dpp": 6, "v_readlane": 1},
+    ("gfx1100", (0, 1, 2, 3, 4)): {"_dpp": 4, "v_permlanex16": 1, "-1, -1": 1},
+    ("gfx1201", (4,)): {"v_permlanex16": 1, "0xfedcba98": 1},
+}
+
+
+@pytest.mark.parametrize(("arch", "bits"), REDUCED)
+def test_a_reduction_is_what_costs_least(arch: str, bits: tuple[int, ...], tmp_path: Path) -> None:
+    path, _ = reduction(tmp_path, arch, bits)
+    text = str(tri.compile(IRSource.from_file(path), target=f"amd:{arch}").asm["amdgcn"]).split("s_endpgm")[0]
+    wanted = REDUCED[arch, bits]
+    assert {part: text.count(part) for part in wanted} == wanted
+    assert sum(text.count(part) for part in ("ds_bpermute", "ds_swizzle")) == wanted.get("ds_bpermute", 0)
 
 
 @tri.jit
@@ -61,3 +216,32 @@ def test_wavefronts_of_cdna_are_summed_without_memory() -> None:
     assert "row_bcast:31" in text
     assert "ds_swizzle" not in text
     assert "ds_bpermute" not in text
+
+
+@tri.jit
+def largest(out, x, COLUMNS: tl.constexpr):
+    values = tl.load(x + tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS))
+    tl.store(out + 2 * tl.program_id(0), tl.max(values, axis=0))
+    tl.store(out + 2 * tl.program_id(0) + 1, tl.sum(values, axis=0))
+
+
+@functools.cache
+def compiled_largest(target: str, kind: str, columns: int) -> Any:
+    types = {"out": f"*{kind}", "x": f"*{kind}", "COLUMNS": "constexpr"}
+    source = tri.ASTSource(largest, types, {"COLUMNS": columns})
+    return tri.compile(source, target=target, options={"num_warps": 1})
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+@pytest.mark.parametrize("kind", ["fp32", "i32"])
+def test_an_instruction_takes_three_values_of_a_thread(arch: str, kind: str) -> None:
+    """Of n, n being a power of two: one instruction for two of them, and n / 2 - 1 for three."""
+    columns = 32 * LANES[arch]
+    text = str(compiled_largest(f"amd:{arch}", kind, columns).asm["amdgcn"])
+    assert text.count("v_max3_f32" if kind == "fp32" else "v_max3_i32") == 15
+    assert text.count("v_add3_u32") == (0 if kind == "fp32" else 15)
+    dtype = np.float32 if kind == "fp32" else np.int32
+    x = np.random.default_rng(columns).integers(-99, 99, (2, columns)).astype(dtype)
+    out = np.zeros((2, 2), dtype)
+    compiled_largest(f"sim:amd:{arch}", kind, columns)[(2, 1, 1)](out, x)
+    np.testing.assert_array_equal(out, np.stack([x.max(1), x.sum(1)], axis=1))

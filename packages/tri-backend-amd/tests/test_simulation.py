@@ -70,6 +70,7 @@ def simulate(
     cta: Cta,
     result: str = "i32",
     value: str = "i32",
+    results: int = 1,
 ) -> list[Array]:
     """Run machine op ``name`` in a simulator's way; ``value`` is the type of the first operand."""
     with session():
@@ -82,10 +83,16 @@ def simulate(
             ]
             made = ir.Operation.create(
                 name,
-                results=[ir.Type.parse(result)] if result else [],
+                results=[ir.Type.parse(result)] * results if result else [],
                 operands=undefined,
                 attributes={
-                    k: ir.IntegerAttr.get(i64 if v > 1 << 30 else i32, v) for k, v in attributes.items()
+                    k: ir.IntegerAttr.get(
+                        i64
+                        if not -(1 << 30) <= v <= 1 << 30 or (k == "lanes" and name.endswith("x16"))
+                        else i32,
+                        v,
+                    )
+                    for k, v in attributes.items()
                 },
             )
         op: Any = made.opview
@@ -130,9 +137,21 @@ def test_a_swizzle_broadcasts_by_or_and_and() -> None:
     np.testing.assert_array_equal(made, X[FIRST + (LANE & ~7 | 3)])
 
 
-def test_the_other_row_is_sixteen_away() -> None:
-    (made,) = simulate("amdg.permlanex16", [X], {}, Cta())
-    np.testing.assert_array_equal(made, X[FIRST + (LANE ^ 16)])
+@pytest.mark.parametrize("lanes", [0xFEDCBA9876543210, 0x0123456789ABCDEF, (1 << 64) - 1])
+def test_lanes_of_the_other_row(lanes: int) -> None:
+    (made,) = simulate("amdg.permlanex16", [X], {"lanes": lanes - (1 << 64) if lanes >> 63 else lanes}, Cta())
+    chosen = [lanes >> 4 * (lane % 16) & 15 for lane in range(LANES)] * 2
+    np.testing.assert_array_equal(made, X[FIRST + (LANE & 48 ^ 16) + chosen])
+
+
+@pytest.mark.parametrize(("bit", "rows"), [(16, [0, 4, 2, 6, 1, 5, 3, 7]), (32, [0, 1, 4, 5, 2, 3, 6, 7])])
+def test_a_swap_of_rows(bit: int, rows: list[int]) -> None:
+    """Rows of 16 of the first operand (0 to 3) and of the second (4 to 7), as the CDNA4 guide has them afterwards."""
+    y = X[::-1].copy()
+    low, high = simulate("amdg.permlane_swap", [X, y], {"lanes": bit}, Cta(), results=2)
+    both = np.concatenate([X.reshape(2, 4, 16), y.reshape(2, 4, 16)], axis=1)
+    np.testing.assert_array_equal(low.reshape(2, 4, 16), both[:, rows[:4]])
+    np.testing.assert_array_equal(high.reshape(2, 4, 16), both[:, rows[4:]])
 
 
 def test_barriers() -> None:

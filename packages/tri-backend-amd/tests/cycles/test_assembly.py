@@ -42,7 +42,8 @@ from tri_backend_amd.cycles import CHIPS, Kind, Step, estimate, steps_of
         ("s_nop 7", Step(Kind.SCALAR, times=8)),
         ("s_barrier", Step(Kind.BARRIER)),
         ("v_exp_f32_e32 v0, v1", Step(Kind.TRANSCENDENTAL)),
-        ("v_pk_mul_f32 v[0:1], v[2:3], v[4:5]", Step(Kind.VECTOR)),
+        ("v_pk_mul_f32 v[0:1], v[2:3], v[4:5]", Step(Kind.PACKED)),
+        ("v_pk_mul_f16 v0, v2, v4", Step(Kind.VECTOR)),
         ("s_add_i32 s0, s0, 64", Step(Kind.SCALAR)),
     ],
 )

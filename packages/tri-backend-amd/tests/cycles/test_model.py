@@ -117,6 +117,15 @@ def test_a_wait_for_what_is_under_way() -> None:
     assert estimate([load, Step(Kind.WAIT, loads=1)], GFX950).cycles < 2 * GFX950.trip
 
 
+@pytest.mark.parametrize(("source", "slots"), [(8, 10), (16, 11)])
+def test_packed_arithmetic_waits_for_the_matrix_unit(source: int, slots: int) -> None:
+    """llvm/llvm-project pull request 233721: the first slot after an MFMA of 8 passes (32 x 32 x 16) is 11; others issue in between."""
+    step = Step(Kind.MATRIX, passes=8, source=source)
+    packed, plain = (estimate([step, Step(kind)], GFX950).spent for kind in (Kind.PACKED, Kind.VECTOR))
+    assert sum(packed.values()) == GFX950.slot * (slots + 1)
+    assert sum(plain.values()) == GFX950.slot * 8
+
+
 def test_two_wavefronts_hide_each_other_s_barriers() -> None:
     order = [Step(Kind.BARRIER), *[MATRIX] * 8]
     one, two = (estimate(order, GFX950, waves).efficiency for waves in (1, 2))

@@ -13,6 +13,8 @@ __all__ = ["steps_of"]
 
 _BITS = re.compile(r"(2(?:st64)?)?_?(?:b|u|i|dword)(?:x)?(\d+)")
 _SLOW = ("v_exp", "v_log", "v_rcp", "v_rsq", "v_sqrt", "v_sin", "v_cos")
+#: vector instructions that wait until the matrix unit is through (llvm/llvm-project pull request 233721)
+_PACKED = ("v_pk_add_f32", "v_pk_mul_f32", "v_pk_fma_f32", "v_pk_mov_b32", "v_dot")
 _SHAPE = re.compile(r"v_mfma_(?:scale_)?[a-z]+\d+_(\d+)x(\d+)x(\d+)_?(\w*)")
 #: bytes a lane of an operand of ``f8f6f4`` that is of 8 bits
 _WHOLE = 32
@@ -43,6 +45,8 @@ def _step(line: str, processor: str, ways: float) -> Step:
         return Step(Kind.BARRIER)
     if name == "s_nop":
         return Step(Kind.SCALAR, times=int(line.split()[1], 0) + 1)
+    if name.startswith(_PACKED):
+        return Step(Kind.PACKED)
     if name.startswith(_SLOW):
         return Step(Kind.TRANSCENDENTAL)
     return Step(Kind.SCALAR if name.startswith("s_") else Kind.VECTOR)

@@ -28,6 +28,7 @@ ASSUMPTIONS = (
 _WORDS = {
     Kind.MATRIX: "matrix instructions",
     Kind.VECTOR: "vector instructions",
+    Kind.PACKED: "packed instructions of f32",
     Kind.TRANSCENDENTAL: "transcendental instructions",
     Kind.SCALAR: "scalar instructions",
     Kind.READ: "LDS reads",

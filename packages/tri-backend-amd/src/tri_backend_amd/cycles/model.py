@@ -5,7 +5,7 @@ What is assumed, beside the rates of :mod:`tri_backend_amd.cycles.chips`:
 - the four SIMDs do the same at the same time, so each has a quarter of LDS and of the first-level cache;
 - an instruction waits for the one before it, its unit, and nothing else: operands are there, but for what waits say;
 - an MFMA holds back the next instruction of its wavefront by a slot and one for every 16 bytes of its wider operand
-  (llvm/llvm-project pull request 233721), the next MFMA until its passes are over;
+  (llvm/llvm-project pull request 233721), the next MFMA until its passes are over, packed arithmetic of f32 two slots longer, three with 16 bytes;
 - an access of LDS is served in order, at the rate of its bytes, times its conflicts; a full queue holds back the next one;
 - loads come back in order; a pass's bytes take the time in which so many can be under way
   (T docs/tcp_bound_tile_model.md: bytes x trip / bytes under way).
@@ -27,6 +27,8 @@ _LANES = 64
 #: passes that are run: the last is counted, when what the first ones leave behind is under way
 _PASSES = 4
 _BYTES_A_SLOT = 16
+#: slots from an MFMA's last pass to packed arithmetic of f32
+_PACKED = 2
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class _Units:
     """What the wavefronts of a SIMD share, by when it is free."""
 
     matrix: float = 0.0
+    packed: float = 0.0
     lds: float = 0.0
     cache: float = 0.0
     queued: list[float] = field(default_factory=list)
@@ -127,7 +130,10 @@ def _issue(step: Step, wave: _Wave, units: _Units, chip: Chip) -> None:
         case Kind.MATRIX:
             start = max(start, units.matrix)
             units.matrix = start + chip.slot * step.passes
+            units.packed = units.matrix + chip.slot * (_PACKED + (step.source >= _BYTES_A_SLOT))
             wave.ready = start + chip.slot * (1 + step.source // _BYTES_A_SLOT)
+        case Kind.PACKED:
+            wave.ready = max(start, units.packed) + chip.slot
         case Kind.READ | Kind.WRITE:
             wave.ready = _access(step, start, wave, units, chip)
         case Kind.LOAD:

@@ -14,6 +14,7 @@ class Kind(Enum):
 
     MATRIX = auto()
     VECTOR = auto()
+    PACKED = auto()
     TRANSCENDENTAL = auto()
     SCALAR = auto()
     READ = auto()

@@ -25,6 +25,7 @@ __all__ = [
     "ExecutionBarrierOp",
     "LocalBarrierOp",
     "NumWorkgroupsOp",
+    "PermlaneSwapOp",
     "PermlaneX16Op",
     "ReadFirstLaneOp",
     "ReadLaneOp",
@@ -251,20 +252,49 @@ class DppOp(MachineOp, dialect=AMDG, name="dpp"):
 
 
 class PermlaneX16Op(MachineOp, dialect=AMDG, name="permlanex16"):
-    """``value`` (i32) of the lane 16 away in the same group of 32."""
+    """``value`` (i32) of the other 16 of the same 32 lanes: lane i of a row gets that of the other row which hexadecimal digit i of ``lanes`` (i64) names."""
 
     value: _In
+    lanes: ir.IntegerAttr
     result: _Out
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """Each lane takes the lane of its own number in the other row: selectors 0 to 7 and 8 to 15."""
-        low, high = b.int_(0x76543210), b.int_(0xFEDCBA98 - (1 << 32))
-        operands = [b.undef(b.i32), self.value, low, high, b.true(), b.true()]
+        """Selectors of lanes 0 to 7, and of 8 to 15, as two words."""
+        words = np.array([self.lanes.value], np.int64).view(np.int32)
+        operands = [b.undef(b.i32), self.value, *(b.int_(int(word)) for word in words), b.true(), b.true()]
         return b.intrinsic("llvm.amdgcn.permlanex16.i32", operands, [b.i32])
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """A gather within each 32 lanes."""
-        return _from_lanes(cta, operands[0], np.bitwise_xor(_lanes(cta), 16))
+        lane = _lanes(cta)
+        chosen = np.int64(self.lanes.value) >> 4 * (lane % 16).astype(np.int64) & 15
+        return _from_lanes(cta, operands[0], (lane - lane % 16 ^ 16) + chosen)
+
+
+class PermlaneSwapOp(MachineOp, dialect=AMDG, name="permlane_swap"):
+    """``first`` and ``second`` (i32): what lanes with bit ``lanes`` (16 or 32) have of the former, and those without it of the latter, change places."""
+
+    first: _In
+    second: _In
+    lanes: ir.IntegerAttr
+    low: _Out
+    high: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """``v_permlane16_swap_b32`` or ``v_permlane32_swap_b32``; all lanes take part, so neither of the last two operands matters."""
+        operands = [self.first, self.second, b.int_(0, 1), b.int_(0, 1)]
+        name = f"llvm.amdgcn.permlane{self.lanes.value}.swap"
+        fields = [b.i32, b.i32]
+        return b.struct_fields(b.intrinsic(name, operands, [b.struct_type(fields)])[0], fields)
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """Gathers within each wavefront, of lanes with the bit and without."""
+        lane, bit = _lanes(cta), self.lanes.value
+        first, second = operands
+        has = lane & bit != 0
+        (below,) = _from_lanes(cta, second, lane & ~bit)
+        (above,) = _from_lanes(cta, first, lane | bit)
+        return [np.where(has, below, first), np.where(has, second, above)]
 
 
 # --- barriers -------------------------------------------------------------------------------------------

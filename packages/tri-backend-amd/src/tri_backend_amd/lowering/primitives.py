@@ -28,7 +28,8 @@ from tri_backend_amd.dialect.transposing import OTHERS
 from tri_backend_amd.lowering import exponential
 from tri_backend_amd.lowering.casts import cast_all
 from tri_backend_amd.lowering.global_buffer import GlobalBuffer
-from tri_backend_amd.lowering.lanes import reduce_wavefront, xor_lanes
+from tri_backend_amd.lowering.lane_costs import LaneCosts, lane_costs
+from tri_backend_amd.lowering.lanes import reduce_lanes, xor_lanes
 from tri_backend_amd.mfma import scaled_words
 from tri_backend_amd.mfma import words as mfma_words
 from tri_backend_amd.options import amd_options
@@ -48,6 +49,15 @@ _SPACES = {"global": 1, "constant": 4, "shared": 3, "generic": 0}
 _SCOPES = {MemSyncScope.GPU: "agent", MemSyncScope.CTA: "workgroup", MemSyncScope.SYSTEM: ""}
 #: families of processors that add two neighbours of a type atomically
 _PACKED_ADDITIONS = {"f16": ("cdna2", "cdna3", "cdna4", "rdna4"), "bf16": ("cdna3", "cdna4", "rdna4")}
+#: what an instruction does to three values
+_OF_THREE = frozenset(
+    (f"arith.{name}", type_)
+    for type_, names in {
+        "f32": ("maxnumf", "minnumf"),
+        "i32": ("maxsi", "maxui", "minsi", "minui", "addi", "ori"),
+    }.items()
+    for name in names
+)
 #: float types that LLVM computes on for every processor here, natively or by its own expansion
 _NATIVE = frozenset(("f16", "bf16", "f32", "f64", "fp16", "fp32", "fp64"))
 #: functions that LLVM expands well enough for f32 (1 ulp or so); it has no argument reduction for sin and cos
@@ -153,14 +163,20 @@ class AmdPrimitives(Primitives):
         return BpermuteOp.build([b.shl(lane, 2), value], [b.i32])[0]
 
     def shuffle_xor(self, b: Builder, value: ir.Value, mask: int) -> ir.Value:
-        """The cheapest instruction that does it: a DPP move, a swizzle, or a permute."""
-        made = xor_lanes(b, value, mask, self.target.has("rdna"))
-        return super().shuffle_xor(b, value, mask) if made is None else made
+        """What takes the fewest cycles: DPP moves, a swap or a move of rows, a swizzle, or a permute."""
+        return xor_lanes(b, value, mask, self._lane_costs, super().shuffle_xor)
 
     def reduce_lanes(self, masks: tuple[int, ...]) -> LaneReduction:
-        """On CDNA by moves at the speed of registers."""
-        made = None if self.target.has("rdna") else reduce_wavefront(masks)
-        return super().reduce_lanes(masks) if made is None else made
+        """What takes the fewest cycles."""
+        return reduce_lanes(masks, self._lane_costs, super().shuffle_xor)
+
+    def combined_at_once(self, name: str, type_: ir.Type) -> int:
+        """Three by ``v_max3``, ``v_min3``, ``v_add3_u32`` and ``v_or3_b32``, which all processors here have."""
+        return 3 if (name, str(type_)) in _OF_THREE else 2
+
+    @property
+    def _lane_costs(self) -> LaneCosts:
+        return lane_costs(ARCHITECTURES[self.target.key.arch].family)
 
     has_byte_permutes = True
 

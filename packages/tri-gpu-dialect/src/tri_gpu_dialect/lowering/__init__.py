@@ -19,7 +19,14 @@ from tri_gpu_dialect.lowering.convert import (
     simulated_pipeline,
 )
 from tri_gpu_dialect.lowering.machine import EmitMachineOps, MachineOp, SimulatedCTA, SimulatedMemory
-from tri_gpu_dialect.lowering.primitives import Access, AtomicAccess, LaneMove, LaneReduction, Primitives
+from tri_gpu_dialect.lowering.primitives import (
+    Access,
+    AtomicAccess,
+    LaneMove,
+    LaneReduction,
+    LaneSwap,
+    Primitives,
+)
 from tri_gpu_dialect.lowering.printing import fill_format, format_for_c, print_in_simulator
 from tri_gpu_dialect.lowering.rules import generic_rule, generic_table
 from tri_gpu_dialect.lowering.table import Condition, LoweringTable, Rule, RuleEntry
@@ -32,6 +39,7 @@ __all__ = [
     "EmitMachineOps",
     "LaneMove",
     "LaneReduction",
+    "LaneSwap",
     "Lowered",
     "LoweredModule",
     "Lowering",

@@ -21,7 +21,7 @@ from tri_core.target import Target
 from tri_gpu_dialect.encodings.matrix import MatrixEncoding
 from tri_gpu_dialect.lowering.builder import Builder
 
-__all__ = ["Access", "AtomicAccess", "LaneMove", "LaneReduction", "Primitives"]
+__all__ = ["Access", "AtomicAccess", "LaneMove", "LaneReduction", "LaneSwap", "Primitives"]
 
 _ORDERINGS = {
     MemSemantic.RELAXED: 2,  # monotonic
@@ -71,13 +71,20 @@ LaneMove = Callable[[Builder, ir.Value], ir.Value]
 
 
 @dataclass(frozen=True)
+class LaneSwap:
+    """``exchange`` emits two i32 of one that every lane has: both of a pair of lanes get the same two, their own values in some order."""
+
+    exchange: Callable[[Builder, ir.Value], tuple[ir.Value, ir.Value]]
+
+
+@dataclass(frozen=True)
 class LaneReduction:
-    """How lanes combine their values: with what each of ``moves`` brings, one after the other; ``spread`` then hands the total to all.
+    """How lanes combine their values, one of ``moves`` after the other: with what a move brings, or what a swap gives; ``spread`` then hands the total to all.
 
     Without ``spread`` every lane has the total.  What a lane has that gets no total may be anything.
     """
 
-    moves: tuple[LaneMove, ...]
+    moves: tuple[LaneMove | LaneSwap, ...]
     spread: LaneMove | None = None
 
 
@@ -164,6 +171,11 @@ class Primitives(abc.ABC):
     def reduce_lanes(self, masks: tuple[int, ...]) -> LaneReduction:
         """How lanes whose numbers differ by combinations of ``masks`` combine their values, in whatever order."""
         return LaneReduction(tuple(partial(_exchange, self, mask) for mask in masks))
+
+    def combined_at_once(self, name: str, type_: ir.Type) -> int:
+        """How many values of ``type_`` one instruction combines by the operation ``name`` (``arith.maxnumf``): 2, or 3."""
+        del name, type_
+        return 2
 
     #: whether :meth:`permute_bytes` is an instruction
     has_byte_permutes: bool = False

@@ -12,7 +12,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout, gf2
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
-from tri_gpu_dialect.lowering.primitives import LaneMove
+from tri_gpu_dialect.lowering.primitives import LaneMove, LaneSwap
 from tri_gpu_dialect.lowering.rules.registers import map_many
 from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.lowering.words import (
@@ -31,6 +31,9 @@ __all__ = ["RULES", "Combine", "combiner", "move_words"]
 Tuple = tuple[ir.Value, ...]
 Combine = Callable[[Tuple, Tuple], Tuple]
 
+#: operations of a region that does one thing
+_ONE_AND_RETURN = 2
+_PAIR = 2
 #: vectors of partial results that a lane reads alone
 _VECTORS = 2
 #: combinations whose operands may be swapped
@@ -60,7 +63,10 @@ def reduce(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     plan = plan_reduction(layout, axis)
     combine = combiner(ctx, op)
     operands = [ctx.registers(o) for o in op.operands]
-    found = {p: _tree(combine, [tuple(o[r] for o in operands) for r in g]) for p, g in plan.groups.items()}
+    at_once = _combined_at_once(ctx, op)
+    found = {
+        p: _tree(combine, [tuple(o[r] for o in operands) for r in g], at_once) for p, g in plan.groups.items()
+    }
     found = {p: _across_lanes(ctx, combine, t, plan.lane_masks) for p, t in found.items()}
     if plan.warp_masks:
         results = _across_warps(ctx, op, plan, combine, found)
@@ -71,11 +77,34 @@ def reduce(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return _across_blocks(ctx, op, plan, combine, results) if plan.block_masks else results
 
 
-def _tree(combine: Combine, values: Sequence[Tuple]) -> Tuple:
-    """Neighbours first: short dependence chains, and rounding errors that grow with the logarithm."""
+def _combined_at_once(ctx: Lowering, op: ir.Operation) -> int:
+    """How many values an instruction takes that does what the region of ``op`` does; 2 where that is more than one operation."""
+    block = op.regions[0].blocks[0]
+    if len(op.operands) != 1 or len(block.operations) != _ONE_AND_RETURN:
+        return 2
+    combination = block.operations[0].operation
+    return ctx.hw.combined_at_once(combination.name, combination.results[0].type)
+
+
+def _tree(combine: Combine, values: Sequence[Tuple], at_once: int = 2) -> Tuple:
+    """Neighbours first: short dependence chains, and rounding errors that grow with the logarithm.
+
+    Three at once where an instruction takes so many (``at_once``); of an even number then two before, since each such leaves two fewer.
+    """
+    if at_once > _PAIR and len(values) > _PAIR:
+        return _tree_of_threes(combine, values)
     while len(values) > 1:
         pairs = [combine(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
         values = pairs + list(values[len(pairs) * 2 :])
+    return values[0]
+
+
+def _tree_of_threes(combine: Combine, values: Sequence[Tuple]) -> Tuple:
+    values = list(values) if len(values) % 2 else [combine(values[0], values[1]), *values[2:]]
+    while len(values) > 1:
+        whole = len(values) // 3 * 3
+        threes = [combine(combine(*values[i : i + 2]), values[i + 2]) for i in range(0, whole, 3)]
+        values = threes + values[whole:]
     return values[0]
 
 
@@ -87,8 +116,21 @@ def _across_lanes(ctx: Lowering, combine: Combine, values: Tuple, masks: tuple[i
         return tuple(move_words(ctx, v, lambda word: move(ctx.b, word)) for v in values)
 
     for move in steps.moves:
-        values = combine(values, moved(move))
+        if isinstance(move, LaneSwap):
+            values = combine(*_swapped(ctx, values, move))
+        else:
+            values = combine(values, moved(move))
     return values if steps.spread is None else moved(steps.spread)
+
+
+def _swapped(ctx: Lowering, values: Tuple, swap: LaneSwap) -> tuple[Tuple, Tuple]:
+    """Scalars whose 32-bit words have gone through ``swap``: those that it gives first, and second."""
+    left, right = [], []
+    for value in values:
+        pairs = [swap.exchange(ctx.b, word) for word in to_words(ctx.b, [value])]
+        left += from_words(ctx.b, [first for first, _ in pairs], value.type, 1)
+        right += from_words(ctx.b, [second for _, second in pairs], value.type, 1)
+    return tuple(left), tuple(right)
 
 
 def _from_lane(ctx: Lowering, values: Tuple, mask: int) -> Tuple:
@@ -199,7 +241,7 @@ def _commutes(op: ir.Operation) -> bool:
     block = op.regions[0].blocks[0]
     return (
         len(op.operands) == 1
-        and len(block.operations) == 2
+        and len(block.operations) == _ONE_AND_RETURN
         and block.operations[0].operation.name in _COMMUTATIVE
     )
 
