@@ -78,6 +78,12 @@ EXAMPLES: dict[str, Example] = {
     "optimize-thread-locality": Example("sums", f"{_GPU},coalesce,remove-layout-conversions"),
     "gather-across-cluster": Example("running-sum", f"{_GPU}{{num_ctas=2}},coalesce", target="nvidia:sm_90a"),
     "make-persistent": Example("programs", f"{_GPU},coalesce", options={"persistent": True}),
+    "amdg-block-ping-pong": Example(
+        "dot-square",
+        f"{_CHAIN},pipeline".replace(_GPU, f"{_GPU}{{num_warps=8}}"),
+        target="amd:gfx942",
+        options={"num_warps": 8, "num_stages": 2},
+    ),
     "amdg-accelerate-dot-scaled": Example("scaled-large", f"{_GPU},coalesce", target="amd:gfx950"),
     "amdg-convert-to-buffer-ops": Example("dot-small", target="amd:gfx942"),
     "amdg-lay-out-copies": Example("dot-small", target="amd:gfx950"),

@@ -34,9 +34,15 @@ def worst_conflict(text: str, target: Target) -> int | None:
                     return None
                 info = tensor_info(tensor.type)
                 assert info is not None
-                cycles = _cycles(tensor.type, layouts.of(buffer.type), info.bitwidth, banks)
+                cycles = _cycles(tensor.type, _memory(buffer.type), info.bitwidth, banks)
                 worst = max(worst, cycles - 1)
     return worst
+
+
+def _memory(buffer: ir.Type) -> LinearLayout:
+    """The layout of the whole buffer that one of type ``buffer`` is, or is a part of: where a part begins changes no conflict."""
+    rank = len(buffer.shape)
+    return layouts.layout_for(decode(buffer.encoding), tuple(buffer.alloc_shape)[-rank:])
 
 
 def _cycles(tensor: ir.Type, memory: LinearLayout, bits: int, banks: Banks) -> int:

@@ -44,9 +44,9 @@ class Counts:
 
 
 def instructions(assembly: str) -> list[str]:
-    """Labels and instructions of the kernel, without comments and directives."""
-    lines = (re.split(r"[;#]|//", line)[0].strip() for line in assembly.split("s_endpgm")[0].splitlines())
-    return [line for line in lines if _LINE.match(line)]
+    """Labels and instructions of the kernel but its end, without comments and directives: blocks may stand behind the end, too."""
+    lines = (re.split(r"[;#]|//", line)[0].strip() for line in assembly.split(".Lfunc_end")[0].splitlines())
+    return [line for line in lines if _LINE.match(line) and line != "s_endpgm"]
 
 
 def steady_loop(lines: list[str]) -> list[str]:

@@ -27,20 +27,21 @@ Table = Mapping[str, Mapping[str, int]]
 _HEAD = """# AMD's GPUs without one
 
 `nox -s bench-amd-static -- --triton-python PYTHON --record` writes this page and what a test holds. A cell is
-*ours (Triton 3.9.0's; goal)*. Counted are the instructions of a K step (*loop*: the innermost loop that has
-the most matrix instructions) and of the kernel (*total*); of the loop the *matrix* instructions, the
-percentage of memory accesses that have 128 bits (*wide*; of the kernel where no loop is), and the waits for
-all loads (*waits*: `s_waitcnt vmcnt(0)`); registers (*vgprs*, with *agprs* among them), *lds* bytes, and
-registers spilt. *conflicts* are cycles beyond the first that a phase of the worst access of a buffer in LDS
-takes; `-` where its rows are padded. *cycles* are an estimate of a K step by one work group on a compute
-unit, and *busy* the percentage of them in which the matrix unit works
+*ours (Triton 3.9.0's; goal)*; a goal is the most, of *busy* the least. Counted are the instructions of a K
+step (*loop*: the innermost loop that has the most matrix instructions) and of the kernel (*total*); of the
+loop the *matrix* instructions, the percentage of memory accesses that have 128 bits (*wide*; of the kernel
+where no loop is), and the waits for all loads (*waits*: `s_waitcnt vmcnt(0)`); registers (*vgprs*, with
+*agprs* among them), *lds* bytes, and registers spilt. *conflicts* are cycles beyond the first that a phase of
+the worst access of a buffer in LDS takes; `-` where its rows are padded. *cycles* are an estimate of a K step
+by one work group on a compute unit, and *busy* the percentage of them in which the matrix unit works
 ([how](../design/amd.md#cycle-estimate)); they tell schedules apart, not what a GPU would measure: other work
-groups on the compute unit hide waits. *ms* is the time of compiling, which no test holds.
+groups on the compute unit hide waits. Where two wavefronts of a SIMD alternate, they are a barrier apart in
+the estimate, as before the loop. *ms* is the time of compiling, which no test holds.
 """
 
 
 def table(ours: Table, theirs: Table) -> str:
-    """Markdown: a row for each case; the causes of what is above its goal behind it."""
+    """Markdown: a row for each case; the causes of what falls short of its goal behind it."""
     names = (*COLUMNS, "ms")
     lines = [f"| kernel | {' | '.join(names)} |", "| --- |" + " ---: |" * len(names)]
     for case, counts in ours.items():
@@ -48,7 +49,7 @@ def table(ours: Table, theirs: Table) -> str:
         lines.append(f"| {case} | {' | '.join(cells)} |")
     causes = [f"- {case}, {column}: {cause}" for (case, column), cause in CAUSES.items()]
     if causes:
-        lines += ["", "Above their goal:", "", *causes]
+        lines += ["", "Short of their goal:", "", *causes]
     return "\n".join(lines)
 
 

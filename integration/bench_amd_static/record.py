@@ -15,7 +15,7 @@ from integration.bench_amd_static.cases import CASES, Case, kernel_of, source_of
 from integration.bench_amd_static.conflicts import worst_conflict
 from integration.bench_amd_static.machine import counted, instructions, steady_loop
 from integration.bench_amd_static.page import page
-from tri_backend_amd.cycles import CHIPS, estimate, steps_of
+from tri_backend_amd.cycles import CHIPS, ahead_of, alternates, estimate, steps_of
 from tri_core.target_selection import resolve
 
 __all__ = ["PAGE", "RECORD", "measured", "read", "theirs", "write"]
@@ -46,11 +46,14 @@ def _figures(case: Case, assembly: str, ttgir: str) -> dict[str, int]:
 
 def _cycles(case: Case, assembly: str, ways: int) -> dict[str, int]:
     """The estimate of a K step of one work group on a compute unit, and the part of it in which the matrix unit works, in percent."""
-    loop = steady_loop(instructions(assembly))
+    lines = instructions(assembly)
+    loop = steady_loop(lines)
     if case.chip not in CHIPS or not loop:
         return {}
     chip = CHIPS[case.chip]
-    made = estimate(steps_of(loop, case.chip, ways), chip, max(case.warps // chip.simds, 1))
+    steps, waves = steps_of(loop, case.chip, ways), max(case.warps // chip.simds, 1)
+    ahead = ahead_of(steps) if waves > 1 and alternates(lines, loop[-1].split()[-1]) else 0
+    made = estimate(steps, chip, waves, ahead)
     return {"cycles": round(made.cycles), "busy": round(100 * made.efficiency)}
 
 

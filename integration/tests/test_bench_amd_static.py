@@ -41,7 +41,7 @@ def test_every_case_is_recorded_and_on_the_page() -> None:
     assert PAGE.read_text() == page(recorded["tri"], recorded["triton"])
 
 
-def test_what_is_above_its_goal_has_a_cause() -> None:
+def test_what_falls_short_of_its_goal_has_a_cause() -> None:
     assert complaints(read()["tri"], GOALS, CAUSES) == []
 
 
@@ -49,7 +49,7 @@ def test_a_cause_is_wanted_where_and_only_where_a_goal_is_missed() -> None:
     found, goals = {"k": {"loop": 9, "total": 20}}, {"k": {"loop": 8, "total": 20}}
     assert complaints(found, goals, {("k", "loop"): "the reason"}) == []
     (missing,) = complaints(found, goals, {})
-    assert missing.startswith("k, loop: above")
+    assert missing.startswith("k, loop: short")
     needless = complaints(found, goals, {("k", "loop"): "the reason", ("k", "total"): "another"})
     assert [line.split(":")[0] for line in needless] == ["k, total"]
     assert complaints(found, {"other": {"loop": 1}}, {}) == ["other: no such case"]
@@ -78,3 +78,16 @@ def test_the_innermost_loop_is_counted() -> None:
     assert (found.loop, found.total, found.matrix, found.waits, found.wide) == (5, 8, 1, 1, 50)
     assert (found.vgprs, found.spills, found.agprs) == (17, 2, 0)
     assert steady_loop(["v_add_u32 v0, v0, v1"]) == []
+
+
+def test_blocks_behind_the_end_are_counted() -> None:
+    behind = "s_endpgm\n.LBB0_3:\n\tv_mov_b32 v0, 0\n\ts_branch .LBB0_2\n.Lfunc_end0:\n\ts_code_end\n"
+    assert counted(TEXT.replace("s_endpgm\n", behind)).total == counted(TEXT).total + 2
+
+
+def test_of_a_share_the_goal_is_the_least() -> None:
+    goals = {"k": {"busy": 85, "loop": 10}}
+    assert complaints({"k": {"busy": 90, "loop": 9}}, goals, {}) == []
+    assert complaints({"k": {"busy": 80, "loop": 9}}, goals, {}) == [
+        "k, busy: short of the goal, and no cause is given"
+    ]

@@ -137,6 +137,7 @@ DECLINES: dict[str, Case] = {
         "%new = arith.cmpi eq, %i, %tile : i32": "%at = tt.splat %i : i32 -> tensor<64x64xi32>\n      %new = arith.cmpi eq, %at, %5 : tensor<64x64xi32>",
         "%acc : tensor<64x64xf32>\n": "%acc : tensor<64x64xi1>, tensor<64x64xf32>\n",
     }),
+    "amdg-block-ping-pong": Case("dot-small", "the block has 4 wavefronts", "chain,pipeline", target=_MI300, options={"num_stages": 2}),
     "amdg-convert-to-buffer-ops": Case("dot-small", "neither the array nor", target=_MI300, changes=_PLAIN | {"dense<64>": "dense<67108864>"}),
     "amdg-lay-out-copies": Case("dot-small", "accesses of 128 bits along k", "gpu,coalesce,accelerate-matmul", target=_MI355),
     "amdg-transpose-in-thread": Case("dot-small", "neighbours along k at once", "gpu,coalesce,accelerate-matmul", target=_MI300),

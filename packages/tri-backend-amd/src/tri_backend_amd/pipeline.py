@@ -10,6 +10,7 @@ from tri_backend_amd.lowering import make_primitives
 from tri_backend_amd.mfma.policy import mfma_policy
 from tri_backend_amd.options import amd_options
 from tri_backend_amd.passes.accelerate_dot_scaled import AccelerateDotScaled
+from tri_backend_amd.passes.block_ping_pong import BlockPingPong
 from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
 from tri_backend_amd.passes.lay_out_copies import LayOutCopies
 from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
@@ -38,7 +39,7 @@ def _passes(target: Target, options: CommonOptions) -> Mapping[str, Sequence[Pas
         "ttgir.begin": [UniformOffsets()],
         "ttgir.coalesce": [UpcastScaledOperands(least)],
         "ttgir.matmul": [AccelerateDotScaled(least), *copies, TransposeInThread()],
-        "ttgir.end": [ConvertToBufferOps()],
+        "ttgir.end": [ConvertToBufferOps(), *([BlockPingPong()] if target.has("mfma") else [])],
     }
 
 

@@ -85,6 +85,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
     from tri_backend_amd.dialect import AMDG, encodings
     from tri_backend_amd.mfma import encoding, machine, scaled_machine
     from tri_backend_amd.passes.accelerate_dot_scaled import AccelerateDotScaled
+    from tri_backend_amd.passes.block_ping_pong import BlockPingPong
     from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
     from tri_backend_amd.passes.lay_out_copies import LayOutCopies
     from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
@@ -107,6 +108,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
     registry.add_pass(UpcastScaledOperands)
     registry.add_pass(AccelerateDotScaled)
     registry.add_pass(TransposeInThread)
+    registry.add_pass(BlockPingPong)
     registry.add_pass(LayOutCopies)
     registry.add_pass(ConvertToBufferOps)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from tri_backend_amd.cycles.steps import Kind, Step
 from tri_backend_amd.mfma.forms import LANES, VERSIONS, forms
 
-__all__ = ["steps_of"]
+__all__ = ["alternates", "steps_of"]
 
 _BITS = re.compile(r"(2(?:st64)?)?_?(?:b|u|i|dword)(?:x)?(\d+)")
 _SLOW = ("v_exp", "v_log", "v_rcp", "v_rsq", "v_sqrt", "v_sin", "v_cos")
@@ -25,6 +25,20 @@ _LAST_OF_8_BITS, _E2M1 = 1, 4
 def steps_of(instructions: Iterable[str], processor: str, ways: float = 1.0) -> Sequence[Step]:
     """The steps of ``instructions``, one a line without labels; ``ways``: conflicts of its accesses of LDS."""
     return [_step(line.strip(), processor, ways) for line in instructions]
+
+
+def alternates(lines: Sequence[str], loop: str) -> bool:
+    """Whether one half of the wavefronts comes to the loop at label ``loop`` a barrier later: a branch jumps over a barrier alone, before it.
+
+    ``lines``: labels and instructions of a kernel, one a line.  The bodies of loops before this one are not looked into.
+    """
+    texts = [line.strip() for line in lines]
+    if f"{loop}:" not in texts:
+        return False
+    return any(
+        jump.startswith("s_cbranch") and between == "s_barrier" and label == f"{jump.split()[-1]}:"
+        for jump, between, label in zip(texts[: texts.index(f"{loop}:")], texts[1:], texts[2:], strict=False)
+    )
 
 
 def _step(line: str, processor: str, ways: float) -> Step:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from tri_backend_amd.cycles.assembly import steps_of
+from tri_backend_amd.cycles.alternation import ahead_of
+from tri_backend_amd.cycles.assembly import alternates, steps_of
 from tri_backend_amd.cycles.chips import CHIPS, Chip
 from tri_backend_amd.cycles.model import estimate
 from tri_backend_amd.cycles.steps import Kind
@@ -20,6 +21,7 @@ _STAGE = "amdgcn"
 #: what :mod:`.model` takes as given, for who reads a figure
 ASSUMPTIONS = (
     "one work group on a compute unit, whose four SIMDs do the same at the same time",
+    "wavefronts come to a loop at the same time, or one of two a barrier late where a branch jumps over a barrier before it",
     "operands are there when an instruction issues, but for what a wait names",
     "accesses of LDS have no bank conflicts",
     "loads take 1000 cycles from issue to data, and a compute unit has 44 KiB of them under way",
@@ -59,9 +61,12 @@ def loop_estimates(target: Target, metadata: KernelMetadata, asm: Mapping[str, s
 def _estimates(text: str, processor: str, chip: Chip, waves: int) -> Iterator[LoopEstimate]:
     stripped = [re.split(r"[;#]|//", line)[0].strip() for line in text.splitlines()]
     code = [(number, line) for number, line in enumerate(stripped, 1) if _CODE.match(line)]
-    for first, last in innermost([line for _, line in code]):
+    lines = [line for _, line in code]
+    for first, last in innermost(lines):
         body = [line for _, line in code[first : last + 1] if not line.endswith(":")]
-        found = estimate(steps_of(body, processor), chip, waves)
+        steps = steps_of(body, processor)
+        ahead = ahead_of(steps) if waves > 1 and alternates(lines, lines[first][:-1]) else 0
+        found = estimate(steps, chip, waves, ahead)
         yield LoopEstimate(
             name=code[first][1][:-1],
             stage=_STAGE,

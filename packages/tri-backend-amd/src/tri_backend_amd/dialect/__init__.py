@@ -41,7 +41,13 @@ from tri_backend_amd.dialect.machine import (
     WorkitemIdOp,
 )
 from tri_backend_amd.dialect.printing import PrintOp
-from tri_backend_amd.dialect.scheduling import IglpOp, InstructionSchedHintOp, SchedGroupOp
+from tri_backend_amd.dialect.scheduling import (
+    IglpOp,
+    InstructionSchedHintOp,
+    SchedBarrierOp,
+    SchedGroupOp,
+    SetPriorityOp,
+)
 from tri_backend_amd.dialect.small_floats import DecodeFloat8Op, EncodeFloat8Op
 from tri_backend_amd.dialect.transposing import ReadTransposedOp
 
@@ -85,7 +91,9 @@ __all__ = [
     "ReciprocalOp",
     "ScaledUpcastFp4Op",
     "ScaledUpcastFp8Op",
+    "SchedBarrierOp",
     "SchedGroupOp",
+    "SetPriorityOp",
     "SwizzleOp",
     "UpcastMxfpOp",
     "WaitLoadsOp",

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from tri_backend_amd.dialect.amdg import AMDG
 from tri_backend_amd.dialect.buffers import resolved
 from tri_core.errors import DeviceError
+from tri_core.ir.effects import Effects
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
@@ -101,7 +102,7 @@ class BufferLoadLdsOp(MachineOp, dialect=AMDG, name="raw_buffer_load_lds"):
         return []
 
 
-class WaitLoadsOp(MachineOp, dialect=AMDG, name="wait_loads"):
+class WaitLoadsOp(MachineOp, dialect=AMDG, name="wait_loads", traits=[Effects()]):
     """A wavefront waits until at most ``count`` of its loads are under way, copies to LDS among them."""
 
     count: ir.IntegerAttr

@@ -24,6 +24,7 @@ __all__ = [
     "SchedBarrierOp",
     "SchedGroupOp",
     "SchedHintVariantAttr",
+    "SetPriorityOp",
     "count_of",
     "variant_of",
 ]
@@ -102,7 +103,7 @@ class SchedGroupOp(MachineOp, dialect=AMDG, name="sched_group"):
         return []
 
 
-class SchedBarrierOp(MachineOp, dialect=AMDG, name="sched_barrier"):
+class SchedBarrierOp(MachineOp, dialect=AMDG, name="sched_barrier", traits=[Effects()]):
     """Nothing but the kinds of instructions in ``mask`` is moved from one side to the other."""
 
     mask: ir.IntegerAttr
@@ -110,6 +111,21 @@ class SchedBarrierOp(MachineOp, dialect=AMDG, name="sched_barrier"):
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """An intrinsic."""
         b.intrinsic("llvm.amdgcn.sched.barrier", [b.int_(self.mask.value)], [])
+        return []
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Any]) -> Sequence[Any]:
+        """Nothing: order alone changes."""
+        return []
+
+
+class SetPriorityOp(MachineOp, dialect=AMDG, name="set_priority", traits=[Effects()]):
+    """From here on the wavefront has priority ``level``, 0 (as it begins) to 3: of those of a SIMD that are ready, the highest issues."""
+
+    level: ir.IntegerAttr
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """``s_setprio``."""
+        b.intrinsic("llvm.amdgcn.s.setprio", [b.int_(self.level.value, 16)], [])
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Any]) -> Sequence[Any]:

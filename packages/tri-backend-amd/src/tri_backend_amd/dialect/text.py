@@ -24,6 +24,9 @@ OPS = {
     "amdg.scaled_upcast_fp8": op("%input scale %scale{} : ^input, ^scale -> ^output"),
     "amdg.upcast_mxfp": op("%src, %scale fp_type = $fp_type:scaled_float{} : ^src, ^scale -> ^result"),
     "amdg.instruction_sched_hint": op("{}"),
+    "amdg.sched_barrier": op("{}"),
+    "amdg.set_priority": op("{}"),
+    "amdg.wait_loads": op("{}"),
     "amdg.cond_barrier": op("%pred{}", "pred=i1"),
 }
 # fmt: on

@@ -1,11 +1,19 @@
-"""The rule of ``amdg.instruction_sched_hint``: groups of instructions for LLVM's scheduler."""
+"""The rule of ``amdg.instruction_sched_hint``, groups of instructions for LLVM's scheduler; priorities, waits and barriers to scheduling as they are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from tri_backend_amd.dialect.scheduling import IglpOp, SchedGroupOp, count_of, variant_of
+from tri_backend_amd.dialect.copies import WaitLoadsOp
+from tri_backend_amd.dialect.scheduling import (
+    IglpOp,
+    SchedBarrierOp,
+    SchedGroupOp,
+    SetPriorityOp,
+    count_of,
+    variant_of,
+)
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable
@@ -66,6 +74,14 @@ def _hint(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return []
 
 
+def _as_it_is(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """A machine op that TTGIR has as well."""
+    op.clone()
+    return []
+
+
 def add_rules(table: LoweringTable) -> None:
-    """Register the rule."""
+    """Register the rules."""
+    for made in (SchedBarrierOp, SetPriorityOp, WaitLoadsOp):
+        table.add(made.OPERATION_NAME, _as_it_is, owner=f"{__name__}.{made.OPERATION_NAME}")
     table.add("amdg.instruction_sched_hint", _hint, owner=f"{__name__}.instruction_sched_hint")

@@ -1,0 +1,300 @@
+"""Two groups of wavefronts alternate: while one's dots run, the other reads and writes memory.
+
+Of a loop whose loads go through registers to LDS, with two wavefronts on each SIMD,
+
+    for i: next = load(i + 1); y = dot(read(a), read(b)); a, b = next
+
+becomes, the dot in four slices along k, each memory cluster and each dot cluster with a barrier at its end,
+
+    barrier; second group: barrier
+    for i: read slice 0; load a(i + 1)  | dot 0
+           read slice 1; load b(i + 1)  | dot 1
+           read slices 2 and 3          | dot 2
+           wait for the loads; store    | dot 3
+    first group: barrier
+
+The second group is one barrier, so one cluster, behind: the matrix unit has always one wavefront with a dot cluster, and what the other one
+does costs nothing as long as it takes no longer.  Wavefronts have priority in dot clusters.  Two barriers lie between the last read of a buffer
+and the first store to it, and between that and the next read; so also the group ahead keeps off what the one behind reads.
+
+It is done where the estimate of cycles (:mod:`tri_backend_amd.cycles.alternation`) says that it takes fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from tri_backend_amd.cycles.alternation import SLICES, LoopCounts
+from tri_backend_amd.cycles.chips import CHIPS
+from tri_backend_amd.dialect.block import CondBarrierOp
+from tri_backend_amd.dialect.copies import WaitLoadsOp
+from tri_backend_amd.dialect.scheduling import SchedBarrierOp, SetPriorityOp
+from tri_backend_amd.mfma.encoding import AmdMfma
+from tri_backend_amd.mfma.table import form_of
+from tri_core.api import Pass, StageContext, Target
+from tri_core.ir.dots import Dot, is_dot
+from tri_core.ir.effects import READ_GLOBAL, READ_SHARED, WRITE_SHARED, has_at_most, may_have
+from tri_core.ir.regions import For, loops_in
+from tri_core.ir.rewriting import create_like, replace_with
+from tri_core.ir.traits import is_pure
+from tri_core.ir.views import cast, defining_op, isa
+from tri_core.lazy_dataclasses import dataclass
+from tri_core.mlir import ir
+from tri_core.remarks import declined
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.analysis.pressure import registers_of
+from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import LocalLoadOp, LocalStoreOp
+from tri_gpu_dialect.edit import SHARED, barrier, block_ops, functions, i32_attribute, module_int
+from tri_gpu_dialect.encodings import DotOperand
+from tri_gpu_dialect.transforms.pipeline.building import build, integer, less
+from tri_gpu_dialect.types import shape_of, tensor_info, tensor_type
+
+__all__ = ["BlockPingPong"]
+
+#: wavefronts of a SIMD that alternate
+_WAVES = 2
+_WIDEST, _NARROWEST = 128, 16
+#: registers of a thread for addresses and numbers
+_OTHERS = 24
+#: lanes of a wavefront
+_LANES = 64
+
+
+@dataclass(frozen=True)
+class BlockPingPong(Pass):
+    """See the module; at ``ttgir.end``, where loops are pipelined and no barrier is placed yet."""
+
+    name: ClassVar[str] = "amdg-block-ping-pong"
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite the loops of dots of every function of ``module``."""
+        target, warps = context.target, module_int(module, "ttg.num-warps")
+        for function in functions(module):
+            for loop in loops_in(function):
+                plan = _Plan.of(loop) if isa(loop, For) else None
+                if plan is None:
+                    continue
+                if why := plan.obstacle(target, warps):
+                    declined(self.name, plan.dot, "wavefronts do not alternate: {}", why)
+                else:
+                    plan.rewrite(warps)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A ``loop`` with one ``dot`` whose operands are ``read`` from buffers that what is loaded in the same iteration is stored to, behind the dot."""
+
+    loop: ir.Operation
+    dot: ir.Operation
+    read: tuple[ir.Operation, ir.Operation]
+    loads: tuple[ir.Operation, ...]
+    stores: tuple[ir.Operation, ...]
+
+    @classmethod
+    def of(cls, loop: ir.Operation) -> _Plan | None:
+        """The plan for ``loop``; None where it does anything else that is ordered."""
+        ops = block_ops(For(loop).body)[:-1]
+        dots = [op for op in ops if is_dot(op)]
+        stores = tuple(op for op in ops if isa(op, LocalStoreOp))
+        if len(dots) != 1 or not stores or not isinstance(encoding_of(dots[0].results[0]), AmdMfma):
+            return None
+        found = [defining_op(value, LocalLoadOp) for value in (Dot(dots[0]).a, Dot(dots[0]).b)]
+        read = [op.operation for op in found if op is not None]
+        loads = [defining_op(cast(store, LocalStoreOp).src) for store in stores]
+        made = [op for op in loads if op is not None and op.block == dots[0].block]
+        if len(read) != 2 or len(made) != len(stores):
+            return None
+        plan = cls(loop, dots[0], (read[0], read[1]), tuple(dict.fromkeys(made)), stores)
+        return plan if plan._is_whole(ops) else None
+
+    def _is_whole(self, ops: Sequence[ir.Operation]) -> bool:
+        """Whether ``ops`` of the body have no effect but those of the plan's, in its order."""
+        own = {self.dot, *self.read, *self.loads, *self.stores}
+        place = {op: number for number, op in enumerate(ops)}
+        views = [cast(op, LocalLoadOp).src for op in self.read]
+        views += [cast(op, LocalStoreOp).dst for op in self.stores]
+        outside = all(
+            not isinstance(v.owner, ir.Block) and v.owner.operation.block != self.dot.block for v in views
+        )
+        alone = all(len(list(op.results[0].uses)) == 1 for op in (*self.read, *self.loads))
+        loaded = all(may_have(op, READ_GLOBAL) and has_at_most(op, READ_GLOBAL) for op in self.loads)
+        return (
+            outside
+            and alone
+            and loaded
+            and all(op in own or (is_pure(op) and not len(op.regions)) for op in ops)
+            and all(has_at_most(op, READ_SHARED) for op in self.read)
+            and all(has_at_most(op, WRITE_SHARED) for op in self.stores)
+            and max(place[op] for op in (*self.loads, *self.read)) < place[self.dot]
+            and min(place[op] for op in self.stores) > place[self.dot]
+        )
+
+    # --- whether ------------------------------------------------------------------------------------------
+
+    def obstacle(self, target: Target, warps: int) -> str | None:
+        """Why the loop is left as it is."""
+        unit, chip = target.spec.unit, CHIPS.get(target.key.arch)
+        if unit is None or chip is None:
+            return f"no cycles are known of {target.key.arch}"
+        if warps != _WAVES * unit.partitions:
+            return f"the block has {warps} wavefronts, not {_WAVES} for each of {unit.partitions} SIMDs"
+        depth = self.depth
+        if depth % (SLICES * self.step):
+            return f"a dot over {depth} is not {SLICES} slices of instructions that take {self.step}"
+        have, need = unit.registers // _WAVES, self.registers
+        if need > have:
+            return f"it takes {need} registers of a thread, which has {have}"
+        if self.is_narrow:
+            return f"loads of fewer than {_NARROWEST} bits an element take moves of registers between the clusters"
+        counts = self.counts(target.key.arch, warps)
+        if counts is None:
+            return "its dot is by no instruction whose cycles are known"
+        alternating, together = counts.alternating(chip), counts.together(chip)
+        if alternating >= together:
+            return (
+                f"an iteration would take {alternating:.0f} cycles by the estimate, and takes {together:.0f}"
+            )
+        return None
+
+    @property
+    def depth(self) -> int:
+        """Elements along k of the dot."""
+        return shape_of(Dot(self.dot).a.type)[-1]
+
+    @property
+    def step(self) -> int:
+        """Elements along k that a lane's neighbours of an operand are of."""
+        operand = encoding_of(Dot(self.dot).a)
+        assert isinstance(operand, DotOperand)
+        assert isinstance(operand.parent, AmdMfma)
+        return operand.parent.fragment(0, operand.k_width).out_size("dim1")
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether elements are narrow: bytes that are loaded in pieces are moved to where a wide store wants them, behind the wait."""
+        infos = [tensor_info(op.results[0].type) for op in self.loads]
+        return any(info is not None and info.bitwidth < _NARROWEST for info in infos)
+
+    @property
+    def registers(self) -> int:
+        """Of a thread: results, what is loaded, two slices of the operands, and others."""
+        loaded = sum(registers_of(op.results[0]) for op in self.loads)
+        operands = sum(registers_of(op.results[0]) for op in self.read)
+        return registers_of(self.dot.results[0]) + loaded + 2 * operands // SLICES + _OTHERS
+
+    def counts(self, processor: str, warps: int) -> LoopCounts | None:
+        """What a wavefront does in an iteration; None where the instruction's passes are not known."""
+        result, info = encoding_of(self.dot.results[0]), tensor_info(Dot(self.dot).a.type)
+        other = tensor_info(Dot(self.dot).b.type)
+        assert isinstance(result, AmdMfma)
+        assert info is not None
+        assert other is not None
+        m, n, k = result.instr_shape
+        names = str(info.element_type), str(other.element_type)
+        form = form_of(processor, *names, result.instr_shape, exact=False)
+        if form is None:
+            return None
+        rows, columns = shape_of(self.dot.results[0].type)
+        return LoopCounts(
+            matrix=rows * columns * self.depth // (m * n * k * warps),
+            passes=form.passes,
+            source=m * k * form.bits // (8 * _LANES),
+            reads=_accesses(self.read),
+            writes=_accesses(self.loads),
+            loads=_accesses(self.loads),
+        )
+
+    # --- the new loop -------------------------------------------------------------------------------------
+
+    def rewrite(self, warps: int) -> None:
+        """Put the clusters in their order, and the second half of ``warps`` one barrier behind."""
+        with ir.InsertionPoint(self.dot), self.dot.location:
+            total = Dot(self.dot).c
+            half, slices = len(self.loads) // 2, list[tuple[ir.Value, ir.Value]]()
+            for number in range(SLICES):
+                if number < SLICES - 1:
+                    first = (number, number + 1) if number == SLICES - 2 else (number,)
+                    slices += [self._slice(each) for each in first]
+                for load in (self.loads[:half], self.loads[half:], (), ())[number]:
+                    load.move_before(self.dot)
+                if number == SLICES - 1:
+                    WaitLoadsOp.build([], [], {"count": i32_attribute(0)})
+                    for store in self.stores:
+                        store.move_before(self.dot)
+                total = self._dot(slices[number], total)
+        replace_with(self.dot, [total])
+        for op in self.read:
+            op.erase()
+        self._shift(warps)
+
+    def _slice(self, number: int) -> tuple[ir.Value, ir.Value]:
+        """The operands' slice ``number`` along k, read here."""
+        left, right = (_sliced(op, number, 1 - place) for place, op in enumerate(self.read))
+        return left, right
+
+    def _dot(self, operands: tuple[ir.Value, ir.Value], total: ir.Value) -> ir.Value:
+        """A dot cluster between barriers, here."""
+        _keep_order()
+        _set_priority(1)
+        _wait_for_all()
+        _keep_order()
+        made = create_like(self.dot, operands=[*operands, total]).results[0]
+        _keep_order()
+        _wait_for_all()
+        _set_priority(0)
+        _keep_order()
+        return made
+
+    def _shift(self, warps: int) -> None:
+        """Around the loop, barriers of one half of the wavefronts each."""
+        i32 = ir.IntegerType.get_signless(32)
+        with ir.InsertionPoint(self.loop), self.loop.location:
+            _wait_for_all()
+            warp = build("ttg.warp_id", [], [i32])
+            behind = less(integer(i32, warps // 2 - 1), warp)
+            ir.Operation.create(CondBarrierOp.OPERATION_NAME, operands=[behind])
+        with ir.InsertionPoint.after(self.loop), self.loop.location:
+            before = less(warp, integer(i32, warps // 2))
+            ir.Operation.create(CondBarrierOp.OPERATION_NAME, operands=[before])
+
+
+def _keep_order() -> None:
+    """No instruction of one side moves to the other."""
+    SchedBarrierOp.build([], [], {"mask": i32_attribute(0)})
+
+
+def _wait_for_all() -> None:
+    """A barrier for LDS."""
+    barrier(ir.InsertionPoint.current, ir.Location.current, SHARED)
+
+
+def _set_priority(level: int) -> None:
+    SetPriorityOp.build([], [], {"level": i32_attribute(level)})
+
+
+def _accesses(ops: Sequence[ir.Operation]) -> int:
+    """Accesses of 128 bits that what ``ops`` give takes."""
+    return sum(-(-registers_of(op.results[0]) * 32 // _WIDEST) for op in ops)
+
+
+def _sliced(load: ir.Operation, number: int, along: int) -> ir.Value:
+    """Slice ``number`` of what ``load`` reads, along dimension ``along``, read here."""
+    view, info = cast(load, LocalLoadOp).src, tensor_info(load.results[0].type)
+    assert info is not None
+    width = info.shape[along] // SLICES
+    shape = [width if d == along else n for d, n in enumerate(info.shape)]
+    offsets = [number * width if d == along else 0 for d in range(len(shape))]
+    whole = view.type
+    part = MemDescType.of(
+        shape, whole.element_type, whole.encoding, mutable=whole.mutable, alloc_shape=whole.alloc_shape
+    )
+    box = ir.Operation.create(
+        "ttg.memdesc_subslice",
+        results=[part],
+        operands=[view],
+        attributes={"offsets": ir.DenseI32ArrayAttr.get(offsets)},
+    ).results[0]
+    wanted = tensor_type(shape, info.element_type, info.encoding)
+    return create_like(load, operands=[box], results=[wanted]).results[0]

@@ -1,0 +1,200 @@
+"""Loops of dots whose wavefronts alternate: products, the order of the machine code, cycles by the estimate, and what stays as it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mfma_kernels
+import tri
+import tri.language as tl
+from mfma_kernels import compiled_matmul, matmul
+from tri_backend_amd.cycles import CHIPS, ahead_of, alternates, estimate, steps_of
+from tri_backend_amd.cycles.alternation import SLICES, LoopCounts
+from tri_core.errors import TriError
+from tri_core.remarks import remarks
+
+BLOCK = (256, 256, 64)
+#: matrix instructions of a dot cluster, and the part of the time that the matrix unit works by the estimate, at least
+CHIPS_OF = [("gfx90a", 16, 0.95), ("gfx942", 16, 0.95), ("gfx950", 8, 0.90)]
+
+
+def made(chip: str, kind: str = "f16", block: tuple[int, int, int] = BLOCK, warps: int = 8) -> Any:
+    return compiled_matmul(chip, kind, block, num_warps=warps, num_stages=2)
+
+
+def steady(assembly: str) -> tuple[list[str], list[str], str]:
+    """All labels and instructions, those of the loop with priorities, and its label."""
+    lines = [re.split(r"[;#]|//", line)[0].strip() for line in assembly.split(".Lfunc_end")[0].splitlines()]
+    lines = [line for line in lines if line and (line[0] != "." or line.endswith(":"))]
+    end = next(
+        i
+        for i, line in enumerate(lines)
+        if line.startswith("s_cbranch") and "s_setprio" in " ".join(lines[:i])
+    )
+    label = lines[end].split()[-1]
+    return lines, lines[lines.index(f"{label}:") + 1 : end + 1], label
+
+
+# --- machine code -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("chip", "count", "least"), CHIPS_OF)
+def test_the_matrix_unit_works_nearly_all_the_time(chip: str, count: int, least: float) -> None:
+    assembly = str(made(chip).asm["amdgcn"])
+    lines, loop, label = steady(assembly)
+    assert alternates(lines, label)
+    steps = steps_of(loop, chip)
+    assert estimate(steps, CHIPS[chip], 2, ahead_of(steps)).efficiency >= least
+    assert "scratch_" not in assembly.split(".section")[0]
+
+
+@pytest.mark.parametrize(("chip", "count", "least"), CHIPS_OF)
+def test_dot_clusters_are_matrix_instructions_between_barriers(chip: str, count: int, least: float) -> None:
+    _, loop, _ = steady(str(made(chip).asm["amdgcn"]))
+    parts = " ".join(line.split()[0] for line in loop).split("s_barrier")
+    dots, memory = parts[1::2], parts[0::2]
+    assert len(parts) == 2 * SLICES + 1
+    assert all(re.fullmatch(rf" (v_mfma\S+ ){{{count}}}", part) for part in dots)
+    assert not any("v_mfma" in part for part in memory)
+    assert [part.count("s_setprio") for part in memory] == [1, 2, 2, 2, 1]
+    # loads stay under way up to the stores of the last cluster
+    waits = [line for line in loop if "vmcnt" in line]
+    assert waits == ["s_waitcnt vmcnt(0)"]
+
+
+# --- products -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("chip", "kind", "shape"),
+    [
+        ("gfx942", "f16", (256, 256, 320)),
+        ("gfx942", "bf16", (192, 240, 208)),
+        ("gfx950", "f16", (256, 200, 136)),
+        ("gfx90a", "f16", (256, 256, 128)),
+        # no iteration of the loop with clusters; then not one of any loop
+        ("gfx942", "f16", (64, 48, 64)),
+        ("gfx950", "f16", (64, 48, 16)),
+    ],
+)
+def test_products_are_right(chip: str, kind: str, shape: tuple[int, int, int]) -> None:
+    error, text = mfma_kernels.run(chip, (kind, kind), "f32", shape, BLOCK, warps=8)
+    assert text.count("amdg.cond_barrier") == 2
+    assert error < 1e-6
+
+
+def launched(path: Path, depth: int = 256) -> float:
+    """The largest error of a product by the TTGIR at ``path``."""
+    rng = np.random.default_rng(depth)
+    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((256, depth), (depth, 256)))
+    c = np.full((256, 256), np.nan, np.float32)
+    sizes = dict(zip(("BM", "BN", "BK"), BLOCK, strict=True))
+    with tri.target("sim:amd:gfx942"):
+        matmul[(1, 1)](
+            a,
+            b,
+            c,
+            256,
+            256,
+            depth,
+            **sizes,
+            TOTAL=tl.float32,
+            PRECISION="ieee",
+            num_warps=8,
+            ir_override=str(path),
+        )
+    return float(np.abs(c - a.astype(np.float64) @ b.astype(np.float64)).max())
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "k.ttgir"
+    path.write_text(text)
+    return path
+
+
+def ttgir() -> str:
+    _, text = mfma_kernels.run("gfx942", ("f16", "f16"), "f32", (256, 256, 256), BLOCK, warps=8)
+    return text
+
+
+def test_the_text_is_read_as_it_is_written(tmp_path: Path) -> None:
+    assert launched(written(tmp_path, ttgir())) < 1e-3
+
+
+@pytest.mark.parametrize("number", [2, 3], ids=["reads-then-stores", "stores-then-reads"])
+def test_one_barrier_fewer_between_accesses_is_a_race(tmp_path: Path, number: int) -> None:
+    """The group ahead is a barrier ahead: between accesses of one buffer there have to be two."""
+    lines = ttgir().splitlines()
+    begin = next(i for i, line in enumerate(lines) if "amdg.cond_barrier" in line)
+    barriers = [i for i in range(begin, len(lines)) if "ttg.barrier local" in lines[i]]
+    # what stands around a dot cluster: both, since the groups have to come to as many
+    for place in reversed(barriers[2 * number : 2 * number + 2]):
+        del lines[place]
+    with pytest.raises(TriError, match=r"race|written|reads"):
+        launched(written(tmp_path, "\n".join(lines)))
+
+
+# --- what stays ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("chip", "kind", "block", "warps", "why"),
+    [
+        ("gfx942", "f16", (128, 128, 64), 4, "the block has 4 wavefronts, not 2 for each of 4 SIMDs"),
+        ("gfx942", "f16", (128, 128, 32), 8, "is not 4 slices of instructions"),
+        ("gfx942", "i8", (256, 256, 64), 8, "fewer than 16 bits"),
+        ("gfx950", "f16", (64, 256, 64), 8, "cycles by the estimate"),
+    ],
+)
+def test_it_says_why_wavefronts_do_not_alternate(
+    chip: str, kind: str, block: tuple[int, int, int], warps: int, why: str
+) -> None:
+    with remarks() as said:
+        text = str(made(chip, kind, block, warps).asm["ttgir"])
+    assert "amdg.cond_barrier" not in text
+    assert any(why in remark.text for remark in said if remark.pass_name == "amdg-block-ping-pong")
+
+
+# --- the prediction -----------------------------------------------------------------------------------------
+
+
+@given(
+    matrix=st.integers(1, 16),
+    passes=st.sampled_from([4, 8, 16]),
+    source=st.sampled_from([8, 16]),
+    reads=st.integers(1, 8),
+    writes=st.integers(1, 8),
+    loads=st.integers(2, 8),
+    chip=st.sampled_from(sorted(CHIPS)),
+)
+def test_either_order_takes_what_the_matrix_unit_takes(
+    matrix: int, passes: int, source: int, reads: int, writes: int, loads: int, chip: str
+) -> None:
+    counts = LoopCounts(SLICES * matrix, passes, source, SLICES * reads, writes, loads)
+    busy = 2 * 4 * counts.passes * counts.matrix
+    assert min(counts.alternating(CHIPS[chip]), counts.together(CHIPS[chip])) >= busy
+
+
+def test_a_loop_that_reads_more_than_it_multiplies_gains_nothing() -> None:
+    few = LoopCounts(matrix=4, passes=4, source=16, reads=32, writes=8, loads=8)
+    assert few.alternating(CHIPS["gfx950"]) > few.together(CHIPS["gfx950"])
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["s_cbranch_scc1 .A", "s_barrier", ".A:", ".L:", "s_cbranch_scc0 .L"], True),
+        (["s_barrier", "s_cbranch_scc1 .A", ".A:", ".L:", "s_cbranch_scc0 .L"], False),
+        ([".L:", "s_cbranch_scc0 .L", "s_cbranch_scc1 .A", "s_barrier", ".A:"], False),
+        (["s_cbranch_scc1 .A", "s_barrier", ".A:"], False),
+    ],
+)
+def test_a_barrier_that_is_jumped_over_before_a_loop_shifts_it(lines: list[str], expected: bool) -> None:
+    assert alternates(lines, ".L") == expected
