@@ -154,8 +154,9 @@ def test_one_barrier_fewer_between_accesses_is_a_race(tmp_path: Path, number: in
     ],
 )
 def test_it_says_why_wavefronts_do_not_alternate(
-    chip: str, kind: str, block: tuple[int, int, int], warps: int, why: str
+    chip: str, kind: str, block: tuple[int, int, int], warps: int, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("TRI_ALWAYS_COMPILE", "1")
     with remarks() as said:
         text = str(made(chip, kind, block, warps).asm["ttgir"])
     assert "amdg.cond_barrier" not in text
