@@ -55,6 +55,11 @@ def test_the_matrix_unit_works_nearly_all_the_time(chip: str, count: int, least:
     assert "scratch_" not in assembly.split(".section")[0]
 
 
+def test_the_shown_estimate_has_them_a_barrier_apart() -> None:
+    found = made("gfx942").loop_estimates.loops
+    assert max(loop.busy["matrix unit"] for loop in found if loop.busy) >= 0.95
+
+
 @pytest.mark.parametrize(("chip", "count", "least"), CHIPS_OF)
 def test_dot_clusters_are_matrix_instructions_between_barriers(chip: str, count: int, least: float) -> None:
     _, loop, _ = steady(str(made(chip).asm["amdgcn"]))
