@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tri_core.lazy_modules import lazy_module
+from tri_core.lazy_modules import absent, lazy_module
 
 _LLVM = """
 import sys
@@ -100,3 +100,24 @@ def test_it_runs_within_what_is_asked(package: str) -> None:
 def test_the_llvm_dialect_is_as_complete_as_ever() -> None:
     done = subprocess.run([sys.executable, "-c", _LLVM], capture_output=True, text=True, timeout=60)
     assert (done.stdout.split(), done.stderr) == (["False", "False", "llvm.func", "True"], "")
+
+
+def test_an_absent_module_is_absent_for_one_thread_and_one_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "made_absent.py").write_text("value = 1")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "made_absent", raising=False)
+    found = list[object]()
+    with absent("made_absent"):
+        with pytest.raises(ModuleNotFoundError, match="made_absent"):
+            importlib.import_module("made_absent")
+        thread = threading.Thread(target=lambda: found.append(importlib.import_module("made_absent").value))
+        thread.start()
+        thread.join()
+    assert found == [1]
+    del sys.modules["made_absent"]
+    assert importlib.import_module("made_absent").value == 1
+    with absent("made_absent"):
+        assert importlib.import_module("made_absent").value == 1
+    monkeypatch.delitem(sys.modules, "made_absent")

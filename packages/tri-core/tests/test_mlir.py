@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 from tri_core import mlir
@@ -37,3 +39,24 @@ def test_a_dialect_waits_for_nobody_and_is_loaded_before_it_is_used() -> None:
     with mlir.session() as context:
         assert context.is_dialect_loaded("late")
     del mlir.registry.dialects["late"]
+
+
+def test_the_bindings_do_without_numpy() -> None:
+    """Their builders of elements import it when one is used, and make what the bindings' own make."""
+    program = """
+import sys
+from tri_core.mlir import ir
+kinds = ("F64ElementsAttr", "I32ElementsAttr", "I64ElementsAttr", "IndexElementsAttr")
+print("numpy" in sys.modules)
+with ir.Context() as context:
+    print([str(ir.AttrBuilder.get(kind)([1, 2], context)) for kind in kinds])
+"""
+    without, beside = (
+        subprocess.run(
+            [sys.executable, "-c", before + program], capture_output=True, text=True, check=True, timeout=60
+        ).stdout.splitlines()
+        for before in ("", "import numpy")
+    )
+    assert (without[0], beside[0]) == ("False", "True")
+    assert without[1] == beside[1]
+    assert "dense<[1, 2]> : tensor<2xindex>" in without[1]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tri_core.interrupts import deferred
-from tri_core.lazy_modules import lazy_module
+from tri_core.lazy_modules import absent, lazy_module
 
 __all__ = [
     "ROOT",
@@ -48,7 +48,9 @@ if TYPE_CHECKING:
 else:
     # what defines itself here drops an exception of a signal's handler, or ends the process by it
     with deferred():
-        ir = importlib.import_module(f"{ROOT}.ir")
+        # NumPy takes longer than they do, and serves four of their builders, which are made below
+        with absent("numpy"):
+            ir = importlib.import_module(f"{ROOT}.ir")
         passmanager = importlib.import_module(f"{ROOT}.passmanager")
         rewrite = importlib.import_module(f"{ROOT}.rewrite")
         arith, builtin, cf, ext, func, math, scf, ub = (
@@ -60,3 +62,28 @@ else:
         translate_module_to_llvmir = importlib.import_module(
             f"{ROOT}._mlir_libs._mlirDialectsLLVM"
         ).translate_module_to_llvmir
+
+
+def _build_elements(dtype: str, type_: Any) -> Any:
+    def build(values: Any, context: Any) -> ir.DenseElementsAttr:
+        import numpy as np
+
+        array = np.array(values, dtype=dtype)
+        return ir.DenseElementsAttr.get(array, type=type_(context), context=context)
+
+    return build
+
+
+def _add_builders() -> None:
+    """The builders of attributes by NumPy that the bindings have where it is imported already."""
+    for kind, dtype, type_ in (
+        ("F64ElementsAttr", "float64", lambda context: ir.F64Type.get(context=context)),
+        ("I32ElementsAttr", "int32", lambda context: ir.IntegerType.get_signless(32, context=context)),
+        ("I64ElementsAttr", "int64", lambda context: ir.IntegerType.get_signless(64, context=context)),
+        ("IndexElementsAttr", "int64", lambda context: ir.IndexType.get(context=context)),
+    ):
+        if not ir.AttrBuilder.contains(kind):
+            ir.AttrBuilder.insert(kind, _build_elements(dtype, type_))
+
+
+_add_builders()

@@ -14,71 +14,139 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tri_core import dataclass_methods as methods
 from tri_core import forks
 
 __all__ = ["dataclass"]
 
-#: what the standard library adds to each dataclass, to those that are compared, and to frozen ones
+#: what the standard library adds to each dataclass, to frozen ones, and to those that are compared
 _ADDED = ("__init__", "__repr__", "__match_args__", "__dataclass_fields__", "__dataclass_params__")
-_COMPARED = ("__eq__", "__hash__")
 _FROZEN = ("__setattr__", "__delattr__")
+_COMPARED = ("__eq__", "__hash__")
+#: bases, the last of which is no dataclass, and the dictionary of a class
+_Parts = tuple[tuple[type, ...], dict[str, Any]]
 #: options with which the class is what it would be, but later
 _DEFERRED = {"eq", "frozen", "kw_only"}
+_UNFROZEN = {"__dataclass_params__": methods.shared_parameters(())}
 #: one for all: making a class asks for the classes that it derives from
 _lock = forks.RLock()
 
 
 class _Deferred:
-    """An attribute ``name`` of ``cls``, which is not a dataclass yet."""
+    """An attribute ``name`` of a class that has it not yet."""
 
-    __slots__ = ("cls", "name", "options")
+    __slots__ = ("declared", "name")
 
-    def __init__(self, cls: type, name: str, options: dict[str, Any]) -> None:
-        self.cls = cls
+    def __init__(self, declared: _Declared, name: str) -> None:
+        self.declared = declared
         self.name = name
-        self.options = options
 
     def __get__(self, instance: object, owner: type) -> Any:
         with _lock:
-            if self.cls.__dict__.get(self.name) is self:
-                _make(self.cls, self.options)
+            if self.declared.cls.__dict__.get(self.name) is self:
+                self.declared.make(self.name)
         return getattr(owner if instance is None else instance, self.name)
 
 
-def _make(cls: type, options: dict[str, Any]) -> None:
-    """Give ``cls`` what the standard library gives a class of the same fields.
+class _Declared:
+    """A class ``cls`` with the options of its decorator; made in two steps, of which comparison is the second."""
 
-    Each attribute is put in place of its :class:`_Deferred` at once: another thread finds one or the other.  A mistake in
-    the fields leaves the class as it is, so that the next who asks is told, too.
-    """
-    made = _counterpart(cls, options)
-    for name in inspect.get_annotations(cls):
-        if name in vars(made):
-            setattr(cls, name, vars(made)[name])
-        elif name in vars(cls):  # the declaration of a field without a default
-            delattr(cls, name)
-    for name, value in vars(made).items():
-        if isinstance(cls.__dict__.get(name), _Deferred):
-            setattr(cls, name, value)
+    def __init__(self, cls: type, options: dict[str, Any]) -> None:
+        self.cls = cls
+        self.options = options
+        #: bases and dictionary of what the standard library gets, as declared; known from the first step on
+        self.parts: _Parts | None = None
+
+    def defer(self) -> type:
+        """Put the attributes' stand-ins in their place."""
+        compared = _COMPARED if self.options.get("eq", True) else ()
+        frozen = _FROZEN if self.options.get("frozen") else ()
+        if compared and not frozen:
+            # whether a class can be hashed is asked of its dictionary
+            self.cls.__hash__ = None  # type: ignore[assignment]
+        for name in (*_ADDED, *compared, *frozen):
+            if name not in vars(self.cls):
+                setattr(self.cls, name, _Deferred(self, name))
+        return self.cls
+
+    def make(self, name: str) -> None:
+        """Make what ``name`` is made with.
+
+        Each attribute is put in place of its :class:`_Deferred` at once: another thread finds one or the other.  A mistake in
+        the fields leaves the class as it is, so that the next who asks is told, too.
+        """
+        if self.parts is None:
+            self._make_fields()
+        if name in _COMPARED:
+            self._take(_counterpart(self.cls, self._parts(), self.options))
+
+    def _make_fields(self) -> None:
+        parts = self._parts()
+        made = self._without_text(parts) or _counterpart(self.cls, parts, self.options)
+        self.parts = parts
+        for name in inspect.get_annotations(self.cls):
+            if name in vars(made):
+                setattr(self.cls, name, vars(made)[name])
+            elif name in vars(self.cls):  # the declaration of a field without a default
+                delattr(self.cls, name)
+        self._take(made)
+
+    def _without_text(self, parts: _Parts) -> type | None:
+        """A class with fields and all methods but those that compare; None where the standard library must make it."""
+        is_frozen = bool(self.options.get("frozen"))
+        if any(base.__dataclass_params__.frozen != is_frozen for base in parts[0][:-1]):  # type: ignore[attr-defined]
+            return None
+        bases = [type(base.__name__, (), {**vars(base), **_UNFROZEN}) for base in parts[0][:-1]]
+        made = _counterpart(
+            self.cls,
+            ((*bases, parts[0][-1]), parts[1]),
+            {**self.options, "init": False, "repr": False, "eq": False, "frozen": False},
+        )
+        if not methods.is_ordinary(made):
+            return None
+        fields = dataclasses.fields(made)
+        more: dict[str, Any] = {
+            "__dataclass_params__": methods.shared_parameters(tuple(self.options.items())),
+            "__init__": methods.constructor(self.cls, fields, is_frozen=is_frozen),
+            "__repr__": methods.representation(self.cls, fields),
+        }
+        if is_frozen:
+            more |= dict(zip(_FROZEN, methods.frozen(self.cls, fields), strict=True))
+        for name, value in more.items():
+            setattr(made, name, value)
+        return made
+
+    def _take(self, made: type) -> None:
+        for name, value in vars(made).items():
+            if isinstance(self.cls.__dict__.get(name), _Deferred):
+                setattr(self.cls, name, value)
+
+    def _parts(self) -> _Parts:
+        if self.parts is not None:
+            return self.parts
+        cls = self.cls
+        fields = ("__dataclass_fields__", "__dataclass_params__")
+        bases = [
+            type(base.__name__, (), {name: getattr(base, name) for name in fields})
+            for base in cls.__mro__[1:]
+            if fields[0] in vars(base)
+        ]
+        own = {
+            k: v
+            for k, v in vars(cls).items()
+            if not isinstance(v, _Deferred) and k not in ("__dict__", "__weakref__")
+        }
+        # what the standard library asks the class for, wherever it comes from
+        asked = ("__post_init__", *inspect.get_annotations(cls))
+        inherited = {n: getattr(cls, n) for n in asked if n not in own and hasattr(cls, n)}
+        # without a text it would write the signature
+        own = {**own, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__ or cls.__name__}
+        return (*bases, type("Inherited", (), inherited)), own
 
 
-def _counterpart(cls: type, options: dict[str, Any]) -> type:
+def _counterpart(cls: type, parts: _Parts, options: dict[str, Any]) -> type:
     """A dataclass of the fields of ``cls``; its methods belong to ``cls``."""
-    fields = ("__dataclass_fields__", "__dataclass_params__")
-    bases = [
-        type(base.__name__, (), {name: getattr(base, name) for name in fields})
-        for base in cls.__mro__[1:]
-        if fields[0] in vars(base)
-    ]
-    own = {
-        k: v
-        for k, v in vars(cls).items()
-        if not isinstance(v, _Deferred) and k not in ("__dict__", "__weakref__")
-    }
-    # what the standard library asks the class for, wherever it comes from
-    asked = ("__post_init__", *inspect.get_annotations(cls))
-    inherited = type("Inherited", (), {n: getattr(cls, n) for n in asked if n not in own and hasattr(cls, n)})
-    made = type(cls.__name__, (*bases, inherited), {**own, "__qualname__": cls.__qualname__})
+    made = type(cls.__name__, *parts)
     if vars(made).get("__hash__", made) is None:
         del made.__hash__
     made = dataclasses.dataclass(**options)(made)
@@ -87,21 +155,6 @@ def _counterpart(cls: type, options: dict[str, Any]) -> type:
             if cell.cell_contents is made:
                 cell.cell_contents = cls
     return made
-
-
-def _added(options: dict[str, Any]) -> tuple[str, ...]:
-    compared = _COMPARED if options.get("eq", True) else ()
-    return (*_ADDED, *compared, *(_FROZEN if options.get("frozen") else ()))
-
-
-def _defer(cls: type, options: dict[str, Any]) -> type:
-    added = _added(options)
-    if "__eq__" in added and not options.get("frozen"):
-        cls.__hash__ = None  # type: ignore[assignment]  # whether a class can be hashed is asked of its dictionary
-    for name in added:
-        if name not in vars(cls):
-            setattr(cls, name, _Deferred(cls, name, options))
-    return cls
 
 
 def _deferrable(cls: type, options: dict[str, Any]) -> bool:
@@ -116,7 +169,11 @@ def _dataclass(cls: type | None = None, /, **options: Any) -> Any:
     """
 
     def wrap(cls: type) -> type:
-        return _defer(cls, options) if _deferrable(cls, options) else dataclasses.dataclass(**options)(cls)
+        return (
+            _Declared(cls, options).defer()
+            if _deferrable(cls, options)
+            else dataclasses.dataclass(**options)(cls)
+        )
 
     return wrap if cls is None else wrap(cls)
 

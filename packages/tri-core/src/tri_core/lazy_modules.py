@@ -1,17 +1,19 @@
-"""Modules that run when something of them is asked for."""
+"""Modules that run when something of them is asked for, and modules that who can do without does not get."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 from tri_core import forks
 
-__all__ = ["lazy_module"]
+__all__ = ["absent", "lazy_module"]
 
 
 def lazy_module(name: str, within: Callable[[], AbstractContextManager[Any]]) -> ModuleType:
@@ -45,3 +47,27 @@ def lazy_module(name: str, within: Callable[[], AbstractContextManager[Any]]) ->
     parent, _, own = name.rpartition(".")
     setattr(importlib.import_module(parent), own, module)
     return sys.modules.setdefault(name, module)
+
+
+class _Absent:
+    """A finder of modules that says in ``thread`` that ``name`` is not there, and leaves all else to the others."""
+
+    def __init__(self, name: str, thread: int) -> None:
+        self.name, self.thread = name, thread
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """ModuleNotFoundError for the module that is absent; else None, which asks the next finder."""
+        if name == self.name and threading.get_ident() == self.thread:
+            raise ModuleNotFoundError(f"no module named {name!r} while others do without it", name=name)
+        return None
+
+
+@contextmanager
+def absent(name: str) -> Iterator[None]:
+    """While the block runs, this thread cannot import the module called ``name``, unless it is there already; others can."""
+    finder = _Absent(name, threading.get_ident())
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)

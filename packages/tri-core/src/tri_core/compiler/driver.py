@@ -20,6 +20,7 @@ from tri_core.compiler.source import IRSource, Source
 from tri_core.compiler.trace import PassListener, Recorder, Trace
 from tri_core.errors import OptionError, TriError
 from tri_core.forks import cached_property
+from tri_core.garbage import collected_seldom
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.options import CommonOptions
 from tri_core.plugins import Composition, PluginManager, manager
@@ -94,7 +95,7 @@ def compile(  # noqa: A001  the name that users know
         found = _memory.get(key)
         if found is not None:
             return found
-    with _alone(key):
+    with _alone(key), collected_seldom():
         if not always and key in _memory:
             return _memory[key]
         made = _compile(_Request(manager(), source, target, options, environment), always)

@@ -10,6 +10,7 @@ from pathlib import Path
 from tri_core import knobs
 from tri_core.errors import PluginError
 from tri_core.foreign import describe
+from tri_core.plugins.headers import name_of, version_of
 from tri_core.plugins.records import Candidate
 
 __all__ = ["GROUP", "candidates", "canonical", "is_selected"]
@@ -51,7 +52,7 @@ def _read(distribution: importlib.metadata.Distribution) -> tuple[str, list[Cand
         return "", []
     if text.startswith("\ufeff"):
         raise ValueError("entry_points.txt starts with a byte-order mark; UTF-8 without one is expected")
-    name = canonical(distribution.metadata["Name"])
+    name = canonical(name_of(distribution))
     return name, list(_of(distribution, name))
 
 
@@ -62,7 +63,7 @@ def _of(distribution: importlib.metadata.Distribution, name: str) -> Iterator[Ca
             module=point.value,
             load=point.load,
             dist=name,
-            version=distribution.version,
+            version=version_of(distribution),
             distribution=distribution,
         )
 

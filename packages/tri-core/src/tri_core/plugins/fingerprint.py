@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tri_core.plugins.discovery import canonical
+from tri_core.plugins.headers import header, name_of, version_of
 
 __all__ = [
     "core_fingerprint",
@@ -133,7 +134,7 @@ def _namespace_parts(distribution: importlib.metadata.Distribution, package: str
 
 
 def _own_parts(distribution: importlib.metadata.Distribution, name: str) -> list[bytes]:
-    parts = [name.encode(), distribution.version.encode()]
+    parts = [name.encode(), version_of(distribution).encode()]
     for package in _packages(distribution, name):
         parts.append(package_fingerprint(package).encode())
         if _location(package) is None:
@@ -143,9 +144,7 @@ def _own_parts(distribution: importlib.metadata.Distribution, name: str) -> list
 
 def _requirements(distribution: importlib.metadata.Distribution) -> list[str]:
     """Names of the distributions that ``distribution`` requires, without those of its extras."""
-    # The header is plain lines; the email parser of Distribution.requires takes 20 times as long.
-    header = (distribution.read_text("METADATA") or "").partition("\n\n")[0]
-    found = _REQUIREMENT.findall(header)
+    found = _REQUIREMENT.findall(header(distribution))
     return sorted({canonical(name) for name, rest in found if not re.search(r";.*\bextra\b", rest)})
 
 
@@ -157,7 +156,7 @@ def _leaf(name: str) -> bytes:
     except importlib.metadata.PackageNotFoundError:
         return f"{name} absent".encode()
     record = distribution.read_text("RECORD") or ""
-    return f"{name} {distribution.version} {_digest([record.encode()])}".encode()
+    return f"{name} {version_of(distribution)} {_digest([record.encode()])}".encode()
 
 
 @functools.cache
@@ -200,7 +199,7 @@ def stands_on(name: str, other: str) -> bool:
 @functools.cache
 def distribution_fingerprint(name: str) -> str:
     """The hash of distribution ``name`` and of all that it stands on; PackageNotFoundError if not installed."""
-    name = canonical(importlib.metadata.distribution(name).metadata["Name"])
+    name = canonical(name_of(importlib.metadata.distribution(name)))
     followed, leaves = _closure(name)
     return _digest([*(_own(n) for n in sorted(followed)), *(_leaf(n) for n in sorted(leaves))])
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import difflib
 import importlib.metadata
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 from tri_core import hookspecs
 from tri_core.errors import PluginError
+from tri_core.plugins.headers import version_of
 
 __all__ = ["SPECS", "check_api", "check_requires", "hooks_of"]
 
 PREFIX = "tri_"
 _MARK = "tri_impl"  # the attribute that pluggy's marker of project "tri" leaves on a function
+#: a release and a range of releases
+_RANGE = re.compile(r"(\d+(?:\.\d+)*) *>= *(\d+(?:\.\d+)*) *, *< *(\d+(?:\.\d+)*) *", re.ASCII)
 
 #: every hook of the contract with its arguments
 SPECS: Mapping[str, tuple[str, ...]] = {
@@ -55,25 +59,43 @@ def check_requires(name: str, module: ModuleType) -> None:
     requires = getattr(module, "TRI_REQUIRES", None)
     if not requires:
         return
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # 13 ms, and few plugins need it
-
     for dist, text in dict(requires).items():
-        try:
-            wanted = SpecifierSet(text)
-        except InvalidSpecifier as error:
-            raise _refuse(
-                name, f"TRI_REQUIRES[{dist!r}] is {text!r}: {error}", "write a version range"
-            ) from error
-        try:
-            present = importlib.metadata.version(dist)
-        except importlib.metadata.PackageNotFoundError:
-            raise _refuse(
-                name, f"it needs {dist}{text}, which is not installed", f"pip install '{dist}{text}'"
-            ) from None
-        if not wanted.contains(present, prereleases=True):
-            raise _refuse(
-                name, f"it needs {dist}{text}, version {present} is installed", f"pip install '{dist}{text}'"
-            )
+        _check_requirement(name, dist, text)
+
+
+def _check_requirement(name: str, dist: str, text: str) -> None:
+    try:
+        present = version_of(importlib.metadata.distribution(dist))
+    except importlib.metadata.PackageNotFoundError:
+        raise _refuse(
+            name, f"it needs {dist}{text}, which is not installed", f"pip install '{dist}{text}'"
+        ) from None
+    if _lies_within(present, text):
+        return
+    # another form of range, or not within; takes 13 ms
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        wanted = SpecifierSet(text)
+    except InvalidSpecifier as error:
+        raise _refuse(
+            name, f"TRI_REQUIRES[{dist!r}] is {text!r}: {error}", "write a version range"
+        ) from error
+    if not wanted.contains(present, prereleases=True):
+        raise _refuse(
+            name, f"it needs {dist}{text}, version {present} is installed", f"pip install '{dist}{text}'"
+        )
+
+
+def _lies_within(present: str, text: str) -> bool:
+    """Whether a release ``present`` lies within ``>=first,<end``, all of numbers; False for any other form."""
+    given = _RANGE.fullmatch(f"{present} {text}")
+    if given is None:
+        return False
+    numbers = [[int(n) for n in version.split(".")] for version in given.groups()]
+    longest = max(map(len, numbers))
+    version, first, end = ([*n, *[0] * (longest - len(n))] for n in numbers)
+    return first <= version < end
 
 
 def hooks_of(name: str, module: ModuleType) -> tuple[str, ...]:

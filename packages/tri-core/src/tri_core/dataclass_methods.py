@@ -1,0 +1,125 @@
+"""Methods of dataclasses that are not compiled from text of their own, but for the constructor.
+
+The standard library compiles each from text; these do the same (CPython's ``Lib/dataclasses.py``), and a class is made in a
+third of the time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import reprlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+__all__ = ["constructor", "frozen", "is_ordinary", "representation", "shared_parameters"]
+
+Fields = Sequence["dataclasses.Field[Any]"]
+
+_MISSING = dataclasses.MISSING
+
+
+def is_ordinary(cls: type) -> bool:
+    """Whether :func:`constructor` can make the one of ``cls``: all that it takes are fields, those without a default first."""
+    listed = dataclasses.fields(cls)
+    names = {f.name for f in listed}
+    others = [f for name, f in vars(cls)["__dataclass_fields__"].items() if name not in names]
+    if "self" in names or not all("ClassVar" in str(f.type) for f in others):
+        return False
+    defaults = [_has_default(f) for f in listed if f.init and not f.kw_only]
+    return defaults == sorted(defaults)
+
+
+def _has_default(field: dataclasses.Field[Any]) -> bool:
+    return field.default is not _MISSING or field.default_factory is not _MISSING
+
+
+def constructor(cls: type, fields: Fields, *, is_frozen: bool) -> Callable[..., None]:
+    """``__init__`` of ``cls``: assigns ``fields`` in order, then calls ``__post_init__`` if there is one."""
+    taken = [f for f in fields if f.init]
+    keyword = [_parameter(f) for f in taken if f.kw_only]
+    parameters = [*(_parameter(f) for f in taken if not f.kw_only), *(["*", *keyword] if keyword else [])]
+    body = [
+        *_assignments(fields, is_frozen),
+        *(["self.__post_init__()"] if hasattr(cls, "__post_init__") else []),
+    ]
+    text = f"def __init__(self, {', '.join(parameters)}):\n " + "\n ".join(body or ["pass"])
+    names: dict[str, Any] = {"__dataclass_set__": object.__setattr__, "__dataclass_made__": _factory()}
+    names |= {f"__dataclass_default_{f.name}": f.default for f in fields if f.default is not _MISSING}
+    names |= {
+        f"__dataclass_make_{f.name}": f.default_factory for f in fields if f.default_factory is not _MISSING
+    }
+    exec(text, names)
+    function: Callable[..., None] = names.pop("__init__")
+    function.__annotations__ = {**{f.name: f.type for f in taken}, "return": None}
+    return _named(function, cls)
+
+
+@functools.cache
+def _factory() -> object:
+    """What the standard library writes for what a factory makes, as a parameter's default."""
+    made = dataclasses.make_dataclass("Made", [("value", int, dataclasses.field(default_factory=int))])
+    default: object = inspect.signature(made).parameters["value"].default
+    return default
+
+
+def _parameter(field: dataclasses.Field[Any]) -> str:
+    if field.default is not _MISSING:
+        return f"{field.name}=__dataclass_default_{field.name}"
+    return f"{field.name}=__dataclass_made__" if field.default_factory is not _MISSING else field.name
+
+
+def _assignments(fields: Fields, is_frozen: bool) -> Iterator[str]:
+    for field in fields:
+        name, make = field.name, f"__dataclass_make_{field.name}()"
+        if field.default_factory is not _MISSING:
+            value = f"{make} if {name} is __dataclass_made__ else {name}" if field.init else make
+        elif field.init:
+            value = name
+        else:
+            # the class has its default, if there is one
+            continue
+        yield f"__dataclass_set__(self, {name!r}, {value})" if is_frozen else f"self.{name} = {value}"
+
+
+def representation(cls: type, fields: Fields) -> Callable[[Any], str]:
+    """``__repr__`` of ``cls``: its name, and the fields that are shown."""
+    names = tuple(f.name for f in fields if f.repr)
+
+    def __repr__(self: Any) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"{type(self).__qualname__}({shown})"
+
+    return _named(reprlib.recursive_repr()(_named(__repr__, cls)), cls)
+
+
+def frozen(cls: type, fields: Fields) -> tuple[Callable[..., None], Callable[..., None]]:
+    """``__setattr__`` and ``__delattr__`` that refuse ``fields``, and all attributes where the object is a ``cls`` itself."""
+    names = frozenset(f.name for f in fields)
+    owner: Any = cls
+
+    def __setattr__(self: Any, name: str, value: Any) -> None:
+        if type(self) is cls or name in names:
+            raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+        super(owner, self).__setattr__(name, value)
+
+    def __delattr__(self: Any, name: str) -> None:
+        if type(self) is cls or name in names:
+            raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+        super(owner, self).__delattr__(name)
+
+    return _named(__setattr__, cls), _named(__delattr__, cls)
+
+
+def _named(function: Callable[..., Any], cls: type) -> Callable[..., Any]:
+    function.__qualname__ = f"{cls.__qualname__}.{function.__name__}"
+    function.__module__ = cls.__module__
+    return function
+
+
+@functools.cache
+def shared_parameters(options: tuple[tuple[str, Any], ...]) -> Any:
+    """What the standard library notes of a class with these options, as ``__dataclass_params__``."""
+    made: type = dataclasses.dataclass(**dict(options))(type("Empty", (), {"__doc__": "no fields"}))
+    return vars(made)["__dataclass_params__"]

@@ -1,0 +1,123 @@
+"""Constructors, representations and refusals of dataclasses do what the standard library's do."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any, ClassVar
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from tri_core.lazy_dataclasses import dataclass
+
+FIELDS = st.fixed_dictionaries(
+    {
+        "kind": st.sampled_from(["plain", "default", "factory"]),
+        "init": st.booleans(),
+        "repr": st.booleans(),
+        "compare": st.booleans(),
+        "kw_only": st.booleans(),
+    }
+)
+OPTIONS = st.fixed_dictionaries({}, optional={n: st.booleans() for n in ("frozen", "kw_only", "eq")})
+
+
+def declared(specs: list[dict[str, Any]], checks: bool) -> type:
+    """A class that declares a field for each of ``specs``."""
+    own: dict[str, Any] = {"__annotations__": {}, "unit": 3}
+    for i, spec in enumerate(specs):
+        more = {k: v for k, v in spec.items() if k != "kind"}
+        if spec["kind"] == "default":
+            more["default"] = i
+        elif spec["kind"] == "factory":
+            more["default_factory"] = list
+        own["__annotations__"][f"f{i}"] = int
+        own[f"f{i}"] = dataclasses.field(**more)
+    own["__annotations__"]["unit"] = ClassVar[int]
+    if checks:
+        own["__post_init__"] = lambda self: object.__setattr__(self, "checked", len(vars(self)))
+    return type("Some", (), own)
+
+
+def outcome(function: Any) -> Any:
+    try:
+        return function()
+    except Exception as error:
+        return type(error), str(error)
+
+
+def behaviour(cls: Any, arguments: list[int], keywords: dict[str, int]) -> list[Any]:
+    """What ``cls`` does, as values that can be compared."""
+    made = outcome(lambda: cls(*arguments, **keywords))
+    if not isinstance(made, cls):
+        return [made]
+    again = cls(*arguments, **keywords)
+    return [
+        inspect.signature(cls),
+        vars(made),
+        outcome(lambda: repr(made)),
+        outcome(lambda: made == again),
+        outcome(lambda: type(hash(made))),
+        outcome(lambda: setattr(made, "f0", 5)),
+        outcome(lambda: setattr(made, "more", 5)),
+        outcome(lambda: delattr(made, "f0")),
+        cls.__match_args__,
+        repr(cls.__dataclass_params__),
+        [(f.name, f.init, f.repr, f.compare, f.kw_only) for f in dataclasses.fields(cls)],
+    ]
+
+
+@given(
+    specs=st.lists(FIELDS, max_size=5),
+    options=OPTIONS,
+    checks=st.booleans(),
+    arguments=st.lists(st.integers(0, 3), max_size=5),
+    names=st.lists(st.integers(0, 5), max_size=3, unique=True),
+)
+def test_classes_do_what_the_standard_librarys_do(
+    specs: list[dict[str, Any]],
+    options: dict[str, bool],
+    checks: bool,
+    arguments: list[int],
+    names: list[int],
+) -> None:
+    keywords = {f"f{i}": i + 100 for i in names}
+    theirs = outcome(lambda: dataclasses.dataclass(**options)(declared(specs, checks)))
+    ours = outcome(lambda: dataclass(**options)(declared(specs, checks)))
+    if isinstance(theirs, type):
+        assert behaviour(ours, arguments, keywords) == behaviour(theirs, arguments, keywords)
+    else:
+        # the same mistake, at the first use
+        assert outcome(lambda: ours(*arguments, **keywords)) == theirs
+
+
+@pytest.mark.parametrize("decorator", [dataclass, dataclasses.dataclass], ids=["ours", "theirs"])
+def test_arguments_that_are_no_fields(decorator: Any) -> None:
+    @decorator(frozen=True)
+    class Scaled:
+        value: int
+        scale: dataclasses.InitVar[int] = 2
+
+        def __post_init__(self, scale: int) -> None:
+            object.__setattr__(self, "value", self.value * scale)
+
+    assert (Scaled(3).value, Scaled(3, 5).value) == (6, 15)
+
+
+@pytest.mark.parametrize("decorator", [dataclass, dataclasses.dataclass], ids=["ours", "theirs"])
+def test_a_class_that_shows_itself(decorator: Any) -> None:
+    @decorator
+    class Node:
+        me: Any = None
+
+    node = Node()
+    node.me = node
+    assert repr(node).endswith("Node(me=...)")
+
+
+@pytest.mark.parametrize("decorator", [dataclass, dataclasses.dataclass], ids=["ours", "theirs"])
+def test_a_field_called_self(decorator: Any) -> None:
+    made = decorator(type("Odd", (), {"__annotations__": {"self": int, "name": str}}))
+    assert vars(made(1, "a")) == {"self": 1, "name": "a"}
