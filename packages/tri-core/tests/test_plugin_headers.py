@@ -13,7 +13,9 @@ from packaging.specifiers import SpecifierSet
 from tri_core.plugins.headers import name_of, version_of
 from tri_core.plugins.preflight import _lies_within
 
-RELEASES = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(lambda ns: ".".join(map(str, ns)))
+RELEASES = st.sampled_from(
+    ["0", "1", "0.0", "0.1", "1.0", "1.2", "2", "0.1.0", "0.1.3", "1.0.0", "2.1.1", "10.0"]
+)
 
 
 @pytest.mark.parametrize(
