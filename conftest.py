@@ -2,6 +2,8 @@
 
 A machine without PyTorch, browsers and other compilers skips the tests that need them.  Every run remembers which
 it skipped, in pytest's cache; ``pytest --last-skipped`` runs these and no others.
+
+No property test has a deadline: how long an example takes is the machine's affair.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 #: where pytest's cache has the ids: of tests, and of files that are skipped whole
 _KEY = "tri/skipped"
@@ -21,6 +24,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """One object records or selects: workers of a distributed run select, and leave recording to the controller."""
+    settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("any machine")
     if config.getoption("last_skipped"):
         config.pluginmanager.register(_Selection(config))
     elif not hasattr(config, "workerinput"):
