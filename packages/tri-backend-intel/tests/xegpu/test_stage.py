@@ -120,10 +120,9 @@ def test_sub_groups_that_are_over_do_what_others_do_and_one_of_them_stores() -> 
     assert error(block=(16, 16, 32), warps=32) <= 1e-6
 
 
-@pytest.mark.parametrize("kind", ["fp32", "fp8e5"])
-def test_a_dot_that_xegpu_does_not_have_is_refused(kind: str) -> None:
-    with pytest.raises(Unsupported, match=r"SIMD path has no tt\.dot: .* is none of XeGPU's"):
-        compiled(kind, (64, 64, 32), warps=8)
+def test_a_dot_that_no_instruction_computes_is_refused_with_its_precision() -> None:
+    with pytest.raises(Unsupported, match=r"SIMD path has no tt\.dot: .* input_precision='ieee'"):
+        compiled("fp32", (64, 64, 32), warps=8)
 
 
 @pytest.mark.parametrize("target", ["intel:dg2", "intel:xe-lp", "intel:opencl-cpu", "sim:intel:dg2"])

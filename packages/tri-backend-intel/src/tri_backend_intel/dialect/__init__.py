@@ -6,6 +6,7 @@ from tri_backend_intel.dialect.blocks import BlockLoadOp, BlockPrefetchOp, Block
 from tri_backend_intel.dialect.cache_controls import CACHE_MARKER, CacheControlOp
 from tri_backend_intel.dialect.conversions import RoundToBf16Op
 from tri_backend_intel.dialect.encoding import Dpas
+from tri_backend_intel.dialect.lanes import Dealt, LanesOp
 from tri_backend_intel.dialect.machine import (
     BarrierOp,
     ClockOp,
@@ -30,9 +31,11 @@ __all__ = [
     "BlockStoreOp",
     "CacheControlOp",
     "ClockOp",
+    "Dealt",
     "Dpas",
     "DpasOp",
     "GroupIdOp",
+    "LanesOp",
     "NumGroupsOp",
     "PrintOp",
     "RoundToBf16Op",

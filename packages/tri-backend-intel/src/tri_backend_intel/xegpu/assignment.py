@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
+from tri_backend_intel.lowering.small_floats import SMALL_FLOATS
 from tri_backend_intel.xegpu.layouts import refusal
 from tri_backend_intel.xegpu.shares import COLUMNS, LANES, ROWS, TALL, Dim, Grid, Share
 from tri_core.dialects.tt import ReduceOp
+from tri_core.dialects.tt.enums import InputPrecision
 from tri_core.ir.regions import edges_of, is_control
 from tri_core.ir.traits import is_elementwise
 from tri_core.ir.views import cast
@@ -191,8 +193,11 @@ class _Ties:
         """As the instruction takes its operands."""
         (a, b, total), result = list(op.operands)[:3], op.results[0]
         left, right, out = (str(v.type.element_type) for v in (a, b, result))
-        if left != right or left not in ("f16", "bf16") or out != "f32":
-            raise refusal(op, f"{left} by {right} to {out} is none of XeGPU's")
+        kinds = (_kind(left), _kind(right), out)
+        if kinds not in _DOTS or (left == "f32" and _precision(op) != InputPrecision.TF32):
+            raise refusal(op, f"no instruction multiplies {left} by {right} to {out}{_words(op, left)}")
+        if left == "f32" and a.type.shape[0] == 1:
+            raise refusal(op, "an instruction of tf32 takes two rows at least")
         self.same([total, result])
         self.tie(a, 0, result, 0)
         self.tie(b, 1, result, 1)
@@ -286,6 +291,22 @@ def _tensors(ops: Sequence[ir.Operation]) -> Iterator[tuple[ir.Operation, ir.Val
         ):
             if isinstance(value.type, ir.RankedTensorType):
                 yield op, value
+
+
+#: of operands and results, by MLIR's names; f8 is each of the two
+_DOTS = {(t, t, "i32" if t == "i8" else "f32") for t in ("f16", "bf16", "i8", "f32", "f8")}
+
+
+def _kind(element: str) -> str:
+    return "f8" if element in SMALL_FLOATS else element
+
+
+def _precision(dot: ir.Operation) -> int:
+    return int(ir.IntegerAttr(dot.attributes["inputPrecision"]).value)
+
+
+def _words(dot: ir.Operation, left: str) -> str:
+    return f" with input_precision={InputPrecision(_precision(dot)).name.lower()!r}" if left == "f32" else ""
 
 
 _RULES: dict[str, Callable[[_Ties, ir.Operation], None]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from tri_backend_intel.transforms.surfaces import ANY, BASE, MOST, constant_of
@@ -15,7 +15,20 @@ from tri_core.dialects.tt import PointerType
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
-__all__ = ["DYNAMIC", "HOLDS", "Conversion", "Known", "Pieces", "Rule", "Surface", "is_pointers", "plain"]
+__all__ = [
+    "DYNAMIC",
+    "HOLDS",
+    "Conversion",
+    "Known",
+    "Operand",
+    "Pieces",
+    "Rule",
+    "Surface",
+    "is_pointers",
+    "is_small_float",
+    "plain",
+    "stored",
+]
 
 #: the function whose result says whether blocks are the hardware's: both versions of a kernel know it
 HOLDS = "tri_surfaces_hold"
@@ -40,8 +53,20 @@ class Pieces:
         return self.values[self.share.number(index)]
 
 
+@dataclass(frozen=True)
+class Operand:
+    """An operand of dots as instructions take it: a lane's registers, by the place of an instruction in the operand.
+
+    ``strided``: of A of 8 bits a lane has k and k + 16 beside each other, not neighbours.
+    """
+
+    element: str
+    parts: Mapping[tuple[int, int], tuple[ir.Value, ...]]
+    strided: bool = False
+
+
 #: what a value became
-Known: TypeAlias = "ir.Value | Pieces"
+Known: TypeAlias = "ir.Value | Pieces | Operand"
 
 
 @dataclass(frozen=True)
@@ -99,7 +124,7 @@ class Conversion:
     def number_of(self, value: ir.Value) -> ir.Value:
         """What ``value``, which is no tensor, became."""
         known = self.known[value]
-        assert not isinstance(known, Pieces)
+        assert not isinstance(known, Pieces | Operand)
         return known
 
     def pieces_of(self, value: ir.Value) -> Pieces:
@@ -327,6 +352,7 @@ def _array(numbers: Sequence[int]) -> ir.Attribute:
 def flattened(known: Sequence[Known]) -> Iterator[ir.Value]:
     """All pieces, one after the other."""
     for each in known:
+        assert not isinstance(each, Operand)  # blocks go to dots alone
         if isinstance(each, Pieces):
             yield from each.values
         else:
@@ -349,5 +375,17 @@ def is_pointers(type_: ir.Type) -> bool:
 
 
 def plain(element: ir.Type) -> ir.Type:
-    """``element`` without a sign."""
-    return ir.IntegerType.get_signless(element.width) if isinstance(element, ir.IntegerType) else element
+    """``element`` without a sign; floats of 8 bits are carried as bits."""
+    as_bits = isinstance(element, ir.IntegerType) or is_small_float(element)
+    return ir.IntegerType.get_signless(element.width) if as_bits else element
+
+
+def is_small_float(element: ir.Type) -> bool:
+    """Whether it is a float of 8 bits."""
+    return isinstance(element, ir.FloatType) and element.width == 8
+
+
+def stored(element: ir.Type) -> ir.Type:
+    """What machine ops hold ``element`` in: bits, where LLVM's target has no such type."""
+    kept = isinstance(element, ir.F16Type | ir.F32Type | ir.F64Type | ir.IntegerType)
+    return element if kept else ir.IntegerType.get_signless(element.width)

@@ -14,8 +14,10 @@ from tri_backend_intel.xegpu.conversion import (
     HOLDS,
     Conversion,
     Known,
+    Operand,
     Pieces,
     Rule,
+    is_small_float,
     isa_pointer,
     plain,
 )
@@ -25,6 +27,7 @@ from tri_backend_intel.xegpu.own_sources import with_own_sources
 from tri_backend_intel.xegpu.pointers import addptr, load, splat, store
 from tri_backend_intel.xegpu.reductions import reduce
 from tri_backend_intel.xegpu.surfaces import Asked
+from tri_core.ir.traits import is_elementwise
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
 
@@ -63,6 +66,10 @@ def constant(ctx: Conversion, op: ir.Operation) -> list[Known]:
     if not value.is_splat:
         raise refusal(op, "constants of different numbers have no lanes")
     share, number = ctx.share(result), value.get_splat_value()
+    if is_small_float(result.type.element_type):
+        if number.value:
+            raise refusal(op, f"constants of {result.type.element_type} are zeros")
+        number = ir.IntegerAttr.get(ctx.element(result), 0)
     type_ = ctx.type_of(share, ctx.element(result))
     if isinstance(type_, ir.VectorType):
         number = ir.DenseElementsAttr.get_splat(type_, number)
@@ -126,6 +133,9 @@ def expand(ctx: Conversion, op: ir.Operation) -> list[Known]:
 
 def transpose(ctx: Conversion, op: ir.Operation) -> list[Known]:
     """Other names for dimensions: the same pieces, in another order."""
+    known = ctx.known[op.operands[0]]
+    if isinstance(known, Operand):
+        return [known]
     source, target = ctx.pieces_of(op.operands[0]), ctx.share(op.results[0])
     order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
     found = []
@@ -213,8 +223,19 @@ def _check(ops: Sequence[ir.Operation]) -> None:
     """What has no vector is refused."""
     for op in ops:
         for value in op.results:
+            if (
+                isinstance(value.type, ir.RankedTensorType)
+                and is_small_float(value.type.element_type)
+                and _computes(op)
+            ):
+                raise refusal(op, f"it does not compute with {value.type.element_type}")
             if isinstance(value.type, ir.RankedTensorType) and not _is_carried(value.type.element_type):
                 raise refusal(op, f"vectors have no elements of {value.type.element_type}")
+
+
+def _computes(op: ir.Operation) -> bool:
+    """Whether it makes new numbers, and does not move those that it is given."""
+    return is_elementwise(op) and op.name not in ("arith.select", "arith.constant")
 
 
 def _is_carried(element: ir.Type) -> bool:

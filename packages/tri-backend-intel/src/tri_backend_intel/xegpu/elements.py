@@ -36,8 +36,13 @@ class _Elements:
     surface: Sequence[ir.Value]
 
     @classmethod
-    def of(cls, b: Builder, op: ir.Operation, bits: int, across: int, *, turned: bool) -> _Elements:
-        """``across`` lanes lie in a row, the others below; ``turned``: in a column, the others beside."""
+    def of(
+        cls, b: Builder, op: ir.Operation, bits: int, across: int, *, turned: bool, per: int = 1
+    ) -> _Elements:
+        """``across`` lanes lie in a row, the others below; ``turned``: in a column, the others beside.
+
+        An element of the block is ``per`` of the tensor, of ``bits``: a row of the surface may end between them.
+        """
         base, _, _, pitch, x, y = surface = list(op.operands)[:6]
         lane = SubGroupLaneOp.build([], [b.i32])[0]
         inner, outer = lane, b.int_(0)
@@ -46,6 +51,8 @@ class _Elements:
             outer = b.lshr(lane, across.bit_length() - 1)
         right, below = (outer, inner) if turned else (inner, outer)
         column, row, size = b.add(x, right), b.add(y, below), bits // 8
+        if per > 1:
+            column = b.mul(column, b.int_(per))
         start = b.add(
             b.mul(b.int_cast(row, b.i64, signed=True), b.int_cast(pitch, b.i64, signed=True)),
             b.mul(b.int_cast(column, b.i64, signed=True), b.int_(size, 64)),
@@ -71,15 +78,17 @@ def load_elements(b: Builder, op: ir.Operation) -> list[ir.Value]:
     load = cast(op, BlockLoadOp)
     bits, turned = load.bits.value, Form(load.form.value) is Form.TRANSPOSED
     width, rows = load.width.value, load.rows.value
-    line = rows if turned else width
-    elements = _Elements.of(b, op, bits, min(line, LANES), turned=turned)
-    places = [
+    line, element = rows if turned else width, op.results[0].type
+    inner_count = max(bits // element.width, 1)
+    bits = min(bits, element.width)
+    elements = _Elements.of(b, op, bits, min(line, LANES), turned=turned, per=inner_count)
+    starts = [
         (block * width + outer, inner) if turned else (block * width + inner, outer)
         for block in range(load.count.value)
         for outer, inner in (divmod(i * LANES, line) for i in range(rows * width // LANES))
     ]
+    places = [(across * inner_count + i, down) for across, down in starts for i in range(inner_count)]
     per = max(_WORD // bits, 1)
-    element = op.results[0].type
     found: list[ir.Value] = []
     for first in range(0, len(places), per):
         part = places[first : first + per]

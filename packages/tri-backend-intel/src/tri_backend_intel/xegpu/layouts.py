@@ -13,7 +13,7 @@ from tri_core.errors import Unsupported
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 
-__all__ = ["LANES", "REMEDY", "lane_layout", "refusal", "turned_layout"]
+__all__ = ["LANES", "REMEDY", "lane_layout", "refusal"]
 
 REMEDY = "use path='simt'"
 
@@ -25,16 +25,9 @@ def refusal(op: ir.Operation, why: str) -> Unsupported:
     )
 
 
-def lane_layout(*, rows: bool = True, lanes: bool = True, packed: int = 1) -> Any:
-    """Of a piece of rows x lanes, of one ``rows`` alone or one ``lanes`` alone; ``packed`` elements of a column go into one word."""
-    whole = f"#xegpu.layout<lane_layout = [1, {LANES}], lane_data = [{packed}, 1]>"
+def lane_layout(*, rows: bool = True, lanes: bool = True) -> Any:
+    """Of a piece of rows x lanes, of one ``rows`` alone or one ``lanes`` alone."""
+    whole = f"#xegpu.layout<lane_layout = [1, {LANES}], lane_data = [1, 1]>"
     if rows and lanes:
         return ir.Attribute.parse(whole)
     return ir.Attribute.parse(f"#xegpu.slice<{whole}, dims = [{int(rows)}]>")
-
-
-def turned_layout(*, packed: int = 1) -> Any:
-    """Of a block whose rows are lanes, before it is transposed."""
-    return ir.Attribute.parse(
-        f"#xegpu.layout<lane_layout = [{LANES}, 1], lane_data = [1, {packed}], order = [0, 1]>"
-    )

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tri_backend_intel.dialect import (
-    BlockLoadOp,
-    BlockPrefetchOp,
     BlockStoreOp,
-    DpasOp,
     GroupIdOp,
+    LanesOp,
     NumGroupsOp,
     RoundToBf16Op,
     ShuffleXorOp,
     SubGroupIdOp,
     SubGroupLaneOp,
 )
-from tri_backend_intel.dialect.blocks import Form
+from tri_backend_intel.xegpu.lane_rules import lane_op
 from tri_backend_intel.xegpu.layouts import refusal
 from tri_backend_intel.xegpu.narrowing import narrow_coordinates
 from tri_backend_intel.xegpu.singles import without_singles
@@ -35,10 +33,6 @@ def _number(op: ir.Operation, name: str, default: int = 0) -> int:
     return int(ir.IntegerAttr(op.attributes[name]).value) if name in op.attributes else default
 
 
-def _flag(op: ir.Operation, name: str) -> bool:
-    return name in op.attributes and bool(ir.BoolAttr(op.attributes[name]).value)
-
-
 def _shape(b: Builder, op: ir.Operation) -> dict[str, ir.Attribute]:
     numbers = {
         "bits": _number(op, "elem_size_in_bits"),
@@ -54,42 +48,12 @@ def _parts(type_: ir.Type) -> tuple[ir.Type, int]:
     return (type_.element_type, type_.shape[0]) if isinstance(type_, ir.VectorType) else (type_, 1)
 
 
-def block_load(b: Builder, op: ir.Operation) -> list[ir.Value]:
-    """``xevm.blockload2d``."""
-    attributes = _shape(b, op)
-    form = (
-        Form.VNNI if _flag(op, "pack_register") else Form.TRANSPOSED if _flag(op, "transpose") else Form.PLAIN
-    )
-    attributes["form"] = ir.IntegerAttr.get(b.i32, int(form))
-    result = op.results[0].type
-    element, count = _parts(result)
-    bits = _number(op, "elem_size_in_bits") if form is Form.VNNI else element.width
-    made = BlockLoadOp.build(
-        list(op.operands), [b.int_type(bits)] * (count * element.width // bits), attributes
-    )
-    return [b.bitcast(b.pack(made), result)]
-
-
 def block_store(b: Builder, op: ir.Operation) -> list[ir.Value]:
     """``xevm.blockstore2d``."""
     *surface, value = op.operands
     values = b.unpack(value)
     sizes = ir.DenseI32ArrayAttr.get([1] * 6 + [len(values)])
     return BlockStoreOp.build([*surface, *values], [], _shape(b, op) | {"operandSegmentSizes": sizes})
-
-
-def block_prefetch(b: Builder, op: ir.Operation) -> list[ir.Value]:
-    """``xevm.blockprefetch2d``."""
-    return BlockPrefetchOp.build(list(op.operands), [], _shape(b, op))
-
-
-def mma(b: Builder, op: ir.Operation) -> list[ir.Value]:
-    """``xevm.mma``: bf16 are bits here."""
-    left, right, total = (b.unpack(v) for v in op.operands)
-    kind = str(left[0].type)
-    if kind == "bf16":
-        left, right = ([b.bitcast(v, b.int_type(16)) for v in part] for part in (left, right))
-    return [b.pack(DpasOp.of(kind, left, right, total))]
 
 
 def round_float(b: Builder, op: ir.Operation) -> list[ir.Value] | None:
@@ -139,10 +103,8 @@ def call(b: Builder, op: ir.Operation) -> list[ir.Value] | None:
 
 
 RULES: dict[str, Rule] = {
-    "xevm.blockload2d": block_load,
     "xevm.blockstore2d": block_store,
-    "xevm.blockprefetch2d": block_prefetch,
-    "xevm.mma": mma,
+    LanesOp.OPERATION_NAME: lane_op,
     "llvm.call": call,
     "llvm.fptrunc": round_float,
     "llvm.fpext": widen_float,

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from tri_backend_intel.xegpu.lane_ops import deal_lane_ops
 from tri_backend_intel.xegpu.layouts import LANES, REMEDY
 from tri_core.errors import Unsupported
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
-from tri_core.mlir import ir, run_passes
+from tri_core.mlir import ir, run_passes, verify
 
 __all__ = ["LEVELS", "Level", "lower_to_xevm"]
 
@@ -22,11 +23,15 @@ _LANE = 256
 
 @dataclass(frozen=True)
 class Level:
-    """Some passes; ``left`` says why an op may not be there after them, None where it may."""
+    """Some passes; ``left`` says why an op may not be there after them, None where it may.
+
+    Where they deal vectors to lanes, ops of lanes are dealt after them (``deals``).
+    """
 
     name: str
     passes: tuple[str, ...]
     left: Callable[[ir.Operation], str | None]
+    deals: bool = False
 
 
 def _vectors(op: ir.Operation) -> Iterator[ir.Type]:
@@ -72,6 +77,7 @@ LEVELS = (
         "lanes",
         ("gpu.module(xegpu-sg-to-lane-distribute)",),
         _larger_than(_PIECE // LANES),
+        deals=True,
     ),
     Level(
         "xevm",
@@ -94,7 +100,9 @@ def lower_to_xevm(module: ir.Module) -> None:
         for passes in level.passes:
             try:
                 run_passes(module, passes)
-                module.operation.verify()
+                if level.deals:
+                    deal_lane_ops(module)
+                verify(module)
             except ir.MLIRError as error:
                 raise _refused(level, error) from error
         for op in _ops(module.operation):
