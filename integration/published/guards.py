@@ -15,7 +15,7 @@ from unittest import mock
 
 import torch
 
-__all__ = ["guarded"]
+__all__ = ["guarded", "taken_for_a_gpus"]
 
 
 def _no_guard(*unused: Any, **unused_too: Any) -> Any:
@@ -60,4 +60,11 @@ def guarded(device: str) -> Iterator[None]:
         if device == "cpu":
             for name, value in _ON_HOST.items():
                 stack.enter_context(mock.patch.object(torch.cuda, name, value))
+        yield
+
+
+@contextmanager
+def taken_for_a_gpus() -> Iterator[None]:
+    """``is_cuda`` holds for all tensors: launchers that look at nothing else go on."""
+    with mock.patch.object(torch.Tensor, "is_cuda", True):
         yield

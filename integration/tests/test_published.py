@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,16 @@ def test_guards_are_for_host_tensors_only() -> None:
     with guarded("cpu"), torch.cuda.device(0):
         assert torch.cuda.current_device() == 0
     assert torch.cuda.current_device is own
+
+
+def test_tensors_are_taken_for_a_gpus() -> None:
+    from integration.published.guards import taken_for_a_gpus
+
+    x = torch.ones(2)
+    with taken_for_a_gpus():
+        assert x.is_cuda
+    assert not x.is_cuda
+    assert x.device.type == "cpu"
 
 
 def test_the_harness_counts_philox_as_the_language_does() -> None:
@@ -240,6 +251,39 @@ def test_arguments_of_pytorchs_operators(name: str) -> None:
         return made.logical_not_() if made.dtype == torch.bool else made.add_(1)
 
     assert any(c.error > c.tolerance for c in aten.against_pytorch(name, other, found))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "places"),
+    [
+        ("prelu", (torch.ones(2, 3), {"weight": torch.full((3,), 0.5)}), [torch.Tensor, torch.Tensor]),
+        ("sum.IntList_out", (torch.ones(2, 3), {"dim": 1}), [torch.Tensor, list]),
+    ],
+)
+def test_arguments_of_functions_that_are_made_of_operators(name: str, given: Any, places: list[type]) -> None:
+    """Their samples are handed over by place, and a dimension as a list, as PyTorch hands them to a package."""
+    from integration.published.operators import aten
+
+    base = name.partition(".")[0]
+    sample = SimpleNamespace(input=given[0], args=(), kwargs=given[1])
+    info = SimpleNamespace(
+        name=base,
+        aten_name=base,
+        supported_dtypes=lambda device: {torch.float32},
+        sample_inputs=lambda device, dtype: iter([sample]),
+    )
+    ((args, kwargs),) = aten.calls(name, {}, infos=[info])
+    assert [type(a) for a in args] == places
+    assert set(kwargs) <= {"out"}
+
+
+def test_a_reference_stands_in_for_an_operator_of_other_devices() -> None:
+    from integration.published.operators import aten
+    from integration.published.operators.gems_arguments import OWN, REFERENCES
+
+    for name, reference in REFERENCES.items():
+        found = list(OWN[name]())
+        assert [c.name for c in aten.against_pytorch(name, reference, found, reference)] == ["out"]
 
 
 def test_gradients_of_an_operator_are_compared() -> None:

@@ -19,11 +19,13 @@ from torch.utils._pytree import tree_flatten, tree_map
 from integration.published.cases import Check
 from integration.published.operators.operator import NoArguments, checks_of, declines
 
-__all__ = ["Call", "Recorder", "against_pytorch", "calls", "overload", "record", "relatives"]
+__all__ = ["Call", "Recorder", "against_pytorch", "calls", "overload", "record", "relatives", "samples"]
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 _SAMPLES = 8
 _CALLS = 3
+_MANY = 60
+_LISTS = ("List[int]", "Optional[List[int]]")
 _ELEMENTS = 1 << 16
 #: what errors of float32 near zero may be, where terms of size 1 cancel
 _ABSOLUTE = 1e-6
@@ -33,7 +35,10 @@ def overload(name: str) -> Any:
     """PyTorch's operator of the name ``base.overload``; None where it has none."""
     base, _, which = name.partition(".")
     packet = getattr(torch.ops.aten, base, None)
-    found = None if packet is None else getattr(packet, which or "default", None)
+    # a package may leave out which, where PyTorch has no plain one
+    names = (which or "default", f"Tensor_{which}" if which == "out" else "Tensor")
+    known = packet.overloads() if packet is not None else ()
+    found = next((getattr(packet, n) for n in names if n in known), None)
     if found is not None and not which and not _has_tensors(found):
         return getattr(packet, "Tensor", found)  # PyTorch's name of a function of numbers, too
     return found
@@ -96,12 +101,17 @@ def _worth_keeping(kept: list[Call], args: Any, kwargs: Any) -> bool:
     return all(_looks(*call) != looks for call in kept)
 
 
-def record(wanted: Iterable[str]) -> dict[str, list[Call]]:
-    """Arguments by name of operator, for those of ``wanted`` that PyTorch's samples lead to."""
+def samples() -> list[Any]:
+    """PyTorch's functions with samples of their arguments."""
     from torch.testing._internal.common_methods_invocations import op_db
 
+    return list(op_db)
+
+
+def record(wanted: Iterable[str]) -> dict[str, list[Call]]:
+    """Arguments by name of operator, for those of ``wanted`` that PyTorch's samples lead to."""
     recorder = Recorder(wanted)
-    for info in op_db:
+    for info in samples():
         dtypes = info.supported_dtypes("cpu")
         for dtype in (torch.float32, torch.int32, torch.bool):
             if dtype in dtypes:
@@ -144,10 +154,14 @@ def _backward(made: Any) -> None:
 
 
 def calls(
-    name: str, recorded: Mapping[str, list[Call]], required: Collection[str] = frozenset()
+    name: str,
+    recorded: Mapping[str, list[Call]],
+    required: Collection[str] = frozenset(),
+    infos: Iterable[Any] = (),
 ) -> list[Call]:
     """The recorded calls of ``name``; else those of its relative that is not in place, without ``out``, or not an alias.
 
+    ``infos``: PyTorch's functions with samples (:func:`samples`), for those that are made of other operators.
     ``required``: parameters that have to be given though PyTorch has defaults for them.
     """
     found = recorded.get(name)
@@ -163,6 +177,9 @@ def calls(
                 found = [*(found or []), fitted]
         if found:
             return found
+    found = list(itertools.islice(_samples(name, operator, infos), _CALLS))
+    if found:
+        return found
     for whole in (False, True):
         made = _by_schema(operator._schema, whole, required)
         if made is not None and _accepted(operator, made):
@@ -170,13 +187,30 @@ def calls(
     raise NoArguments(f"no sample of PyTorch's leads to {name}")
 
 
+def _samples(name: str, operator: Any, infos: Iterable[Any]) -> Iterator[Call]:
+    """The samples of the functions of this name, as far as ``operator`` takes their arguments."""
+    base = name.partition(".")[0]
+    plain = base.removesuffix("_")
+    for info in infos:
+        known = {info.name, info.aten_name, info.name.rpartition(".")[2]}
+        if not known & {
+            base,
+            plain,
+            _ALIASES.get(plain, plain),
+        } or torch.float32 not in info.supported_dtypes("cpu"):
+            continue
+        torch.manual_seed(0)
+        for sample in itertools.islice(info.sample_inputs("cpu", torch.float32), _MANY):
+            call = _fitted(operator._schema, _copied(((sample.input, *sample.args), sample.kwargs)))
+            if call is not None and _worth_keeping([], call[0], {}) and _accepted(operator, call):
+                yield call
+
+
 def _accepted(operator: Any, call: Call) -> bool:
-    args, kwargs = _copied(call)
     try:
-        operator(*args, **kwargs)
-    except (RuntimeError, NotImplementedError, IndexError):
+        return _something(_asked(operator, _copied(call)))
+    except (RuntimeError, NotImplementedError, IndexError, TypeError):
         return False
-    return True
 
 
 _ALIASES = {
@@ -199,11 +233,22 @@ def _fitted(schema: Any, call: Call) -> Call | None:
     """``call`` with the arguments that ``schema`` has, with tensors for its outputs; None where it does not fit."""
     args, kwargs = call
     positional = [a for a in schema.arguments if not a.kwarg_only]
+    # as far as they go by place, as PyTorch hands them to a package
+    named = dict(kwargs)
+    args = tuple(args) + tuple(
+        named.pop(a.name) for a in itertools.takewhile(lambda a: a.name in kwargs, positional[len(args) :])
+    )
+    kwargs = named
     if len(args) > len(positional):
         return None
     for argument, value in zip(positional, args, strict=False):
-        if (str(argument.type) == "Tensor") != isinstance(value, torch.Tensor):
+        kind = str(argument.type)
+        if kind != "Optional[Tensor]" and (kind == "Tensor") != isinstance(value, torch.Tensor):
             return None
+    args = tuple(
+        [v] if str(a.type) in _LISTS and isinstance(v, int) else v
+        for a, v in zip(positional, args, strict=False)
+    )
     names = {a.name for a in schema.arguments}
     required = {a.name for a in schema.arguments if not (a.has_default_value() or a.is_out)}
     if required - {a.name for a in positional[: len(args)]} - set(kwargs):
@@ -244,8 +289,15 @@ def _by_schema(schema: Any, whole: bool, required: Collection[str]) -> Call | No
 # --- comparing --------------------------------------------------------------------------------------------
 
 
-def against_pytorch(name: str, function: Callable[..., Any], found: Iterable[Call]) -> Iterator[Check]:
+def against_pytorch(
+    name: str,
+    function: Callable[..., Any],
+    found: Iterable[Call],
+    reference: Callable[..., Any] | None = None,
+) -> Iterator[Check]:
     """``function`` beside PyTorch's operator ``name`` in float64: results, and arguments that it writes.
+
+    ``reference`` gives the results where PyTorch has the operator for other devices only.
 
     Calls that the package declines in words are left out where it takes others.
     """
@@ -258,7 +310,7 @@ def against_pytorch(name: str, function: Callable[..., Any], found: Iterable[Cal
         # a package makes tensors on its own device where it is told none
         kwargs = given | {"device": given.get("device") or torch.device("cpu")} if places else given
         mine, theirs = _copied((args, kwargs)), _exact(operator, _copied((args, kwargs)))
-        want = _asked(operator, theirs)
+        want = _asked(operator, theirs) if reference is None else reference(*theirs[0], **theirs[1])
         for argument in operator._schema.arguments:
             if argument.is_out:
                 exact = theirs[1][argument.name]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from integration.published.cases import Check
 from integration.published.operators import aten
+from integration.published.operators.gems_arguments import OWN, REFERENCES
 from integration.published.operators.operator import Operator
 from integration.published.projects import load
 
@@ -20,39 +20,25 @@ __all__ = ["operators"]
 _NAME = "flag-gems"
 
 
-def _weight_norms() -> Iterator[tuple[torch.Tensor, torch.Tensor, int]]:
-    """Directions, lengths and the dimension that is not summed over: the first, or the last."""
-    generator = torch.Generator().manual_seed(3)
-    for shape, dim in (((6, 8), 0), ((3, 4, 8), 2)):
-        lengths = [n if i == dim else 1 for i, n in enumerate(shape)]
-        yield torch.randn(*shape, generator=generator), torch.randn(*lengths, generator=generator), dim
-
-
-def _weight_norm_forward() -> Iterator[aten.Call]:
-    for v, g, dim in _weight_norms():
-        yield (v, g, dim), {}
-
-
-def _weight_norm_backward() -> Iterator[aten.Call]:
-    for v, g, dim in _weight_norms():
-        _, norms = torch.ops.aten._weight_norm_interface(v, g, dim)
-        yield (torch.ones_like(v).cumsum(0), v, g, norms, dim), {}
-
-
-#: arguments of operators that no sample of PyTorch's leads to, and whose arguments belong together
-_OWN: Mapping[str, Callable[[], Iterator[aten.Call]]] = {
-    "_weight_norm_interface": _weight_norm_forward,
-    "_weight_norm_interface_backward": _weight_norm_backward,
-}
-
-
 def operators(folder: Path) -> Iterator[Operator]:
     """The operators of ``flag_gems._FULL_CONFIG``: names of PyTorch's operators with functions."""
     package = load(_NAME, "flag_gems", folder)
+    _look_for_the_host(package)
     listed = {entry[0]: entry[1] for entry in package._FULL_CONFIG}
     recorded = aten.record(_wanted(listed))
     for name, function in listed.items():
         yield Operator(_NAME, name, partial(_checks, name, function, recorded))
+
+
+def _look_for_the_host(package: Any) -> None:
+    """Have the package's own checks of devices hold for tensors in host memory.
+
+    As its vendor of processors would, whose device is ``cpu`` and which its list of vendors leaves out.
+    """
+    gpu = package.device
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == package.__name__ and vars(module).get("device") == gpu:
+            vars(module)["device"] = "cpu"
 
 
 def _wanted(names: Iterable[str]) -> set[str]:
@@ -62,9 +48,9 @@ def _wanted(names: Iterable[str]) -> set[str]:
 
 def _checks(name: str, function: object, recorded: dict[str, list[aten.Call]]) -> Iterator[Check]:
     assert callable(function)
-    own = _OWN.get(name)
-    found = aten.calls(name, recorded, _required(function)) if own is None else list(own())
-    yield from aten.against_pytorch(name, function, found)
+    own = OWN.get(name)
+    found = aten.calls(name, recorded, _required(function), aten.samples()) if own is None else list(own())
+    yield from aten.against_pytorch(name, function, found, REFERENCES.get(name))
 
 
 def _required(function: Callable[..., Any]) -> frozenset[str]:

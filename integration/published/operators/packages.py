@@ -11,6 +11,11 @@ PACKAGES = ("conch-triton-kernels", "fla-core", "flag-gems", "mlstm-kernels")
 #: package/operator -> what the package does, read in its source; the same on every device
 DEFECTS: Mapping[str, str] = {
     "flag-gems/argmin": "along the last dimension it writes whole blocks of rows, also where there are fewer rows: past the end of the result",
+    "flag-gems/bitwise_left_shift": "without out it hands None to its launcher, which reads the shape of it",
+    "flag-gems/bitwise_right_shift": "as bitwise_left_shift",
+    "flag-gems/max_pool2d_backward": "it takes the places of the maxima, too, which PyTorch's operator of this name has not",
+    "flag-gems/select_backward": "it does not count a negative index from the end",
+    "flag-gems/var.dim": "it takes a correction by name, PyTorch hands over whether the estimate is unbiased by place",
     "flag-gems/avg_pool2d": "with ceil_mode it divides by the whole window, PyTorch by what is inside of the padded image",
     "flag-gems/avg_pool2d_backward": "as avg_pool2d",
     "flag-gems/native_group_norm": "its mask keeps channels of the next group where a group's size is no power of two",

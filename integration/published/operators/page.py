@@ -86,7 +86,7 @@ _HEAD = """# Operators of published packages
 
 Public operators that the packages list themselves, on the CPU target at small shapes, against PyTorch's operators or the package's
 own plain PyTorch in float64, with gradients where there are any. Arguments are those of PyTorch's own tests of operators, or
-made by the names of parameters; calls that a package declines in words are left out where it takes others. Of tuned kernels one configuration runs. `nox -s published -- --all`
+made by the names of parameters; `is_cuda` holds for all tensors where a package asks nothing else of them; calls that a package declines in words are left out where it takes others. Of tuned kernels one configuration runs. `nox -s published -- --all`
 judges them. Written by `python -m integration.published.operators --save`.
 
 - *right*: every result is within 1e-4 of PyTorch's largest magnitude; within 5e-3 for sequences, 3e-2 where those are in bfloat16. Of random numbers

@@ -40,8 +40,8 @@ def _reported(record: dict[str, Any], folder: Path) -> dict[str, Any]:
 def main(package: str, folder: Path, start: int, step: int, names: list[str]) -> None:
     """Judge every ``step``-th operator of ``package`` from number ``start`` on."""
     tri.compat.triton.install()
-    from integration.published.guards import guarded
-    from integration.published.operators.operator import judge
+    from integration.published.guards import guarded, taken_for_a_gpus
+    from integration.published.operators.operator import DEVICE, judge
     from integration.published.operators.sources import SOURCES
     from integration.published.tuning import untuned
 
@@ -56,6 +56,9 @@ def main(package: str, folder: Path, start: int, step: int, names: list[str]) ->
             # what waits in native code takes no signal: the process ends
             faulthandler.dump_traceback_later(LIMIT + GRACE, exit=True)
             verdict = judge(operator)
+            if verdict.state == DEVICE:
+                with taken_for_a_gpus():
+                    verdict = judge(operator)
             signal.alarm(0)
             faulthandler.cancel_dump_traceback_later()
             sys.stdout.write(f"\n{END}{json.dumps(_reported(verdict.as_record(), folder))}\n")

@@ -90,6 +90,19 @@ def wrong(x_ptr, KIND: tl.constexpr):
 
 
 @tri.jit
+def draw(x_ptr, seed):
+    tl.store(x_ptr, tl.rand(seed, tl.program_id(0)))
+
+
+@pytest.mark.parametrize("seed", [2.3, np.zeros(1, np.int32)])
+def test_a_seed_is_an_integer(seed: object) -> None:
+    x = np.zeros(1, np.float32)
+    draw[(1,)](x, 3)
+    with pytest.raises(CompilationError, match="a seed is an integer"):
+        draw[(1,)](x, seed)
+
+
+@tri.jit
 def store_constant(x_ptr: tl.const):
     tl.store(x_ptr, 1)
 

@@ -8,7 +8,7 @@ from tri.jit import jit
 from tri.language import types as t
 from tri.language.arithmetic import add, mul
 from tri.language.builtin import constexpr_function
-from tri.language.casts import to
+from tri.language.casts import to, to_tensor
 from tri.language.constexpr import constexpr
 from tri.language.debug import static_assert
 from tri.language.loops import static_range
@@ -80,6 +80,7 @@ def philox(seed, c0, c1, c2, c3, n_rounds: constexpr = 10):
     """Four random integers per counter; ``seed`` gives both words of the key."""
     bits: constexpr = c0.dtype.primitive_bitwidth
     word: constexpr = unsigned(bits)
+    static_assert(to_tensor(seed).dtype.is_int(), "a seed is an integer")
     wide = to(seed, t.uint64)
     high = (wide >> 32).to(word) if bits == 32 else wide * 0
     return philox_impl(c0.to(word), c1.to(word), c2.to(word), c3.to(word), wide.to(word), high, n_rounds)
