@@ -87,6 +87,7 @@ EXAMPLES: dict[str, Example] = {
     "amdg-accelerate-dot-scaled": Example("scaled-large", f"{_GPU},coalesce", target="amd:gfx950"),
     "amdg-convert-to-buffer-ops": Example("dot-small", target="amd:gfx942"),
     "amdg-lay-out-copies": Example("dot-small", target="amd:gfx950"),
+    "amdg-remap-programs": Example("dot-grid", target="amd:gfx942"),
     "amdg-transpose-in-thread": Example("dot-small", target="amd:gfx942"),
     "amdg-uniform-offsets": Example("dot-small", target="amd:gfx942"),
     "amdg-upcast-scaled-operands": Example("scaled-large", f"{_GPU},coalesce", target="amd:gfx942"),

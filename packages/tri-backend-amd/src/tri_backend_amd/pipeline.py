@@ -13,6 +13,7 @@ from tri_backend_amd.passes.accelerate_dot_scaled import AccelerateDotScaled
 from tri_backend_amd.passes.block_ping_pong import BlockPingPong
 from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
 from tri_backend_amd.passes.lay_out_copies import LayOutCopies
+from tri_backend_amd.passes.remap_programs import RemapPrograms
 from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
 from tri_backend_amd.passes.uniform_offsets import UniformOffsets
 from tri_backend_amd.passes.upcast_scaled_operands import UpcastScaledOperands, obstacle
@@ -33,10 +34,12 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
 
 def _passes(target: Target, options: CommonOptions) -> Mapping[str, Sequence[Pass]]:
     """The backend's own passes of the stage ``ttgir``, by anchor."""
-    least = amd_options(options).matrix_instr_nonkdim
+    own = amd_options(options)
+    least = own.matrix_instr_nonkdim
+    remapped = [RemapPrograms(own.xcds)] if own.xcds > 1 else []
     copies = [LayOutCopies(options.num_stages)] if target.has(DIRECT) else []
     return {
-        "ttgir.begin": [UniformOffsets()],
+        "ttgir.begin": [*remapped, UniformOffsets()],
         "ttgir.coalesce": [UpcastScaledOperands(least)],
         "ttgir.matmul": [AccelerateDotScaled(least), *copies, TransposeInThread()],
         "ttgir.end": [ConvertToBufferOps(), *([BlockPingPong()] if target.has("mfma") else [])],
