@@ -14,10 +14,11 @@ from published_loops import COUNTS, LOOPS, TILES, Loop, steps, tile
 from tri_backend_amd.cycles import CHIPS, Kind, Step, estimate
 
 LOG = logging.getLogger(__name__)
-#: the largest error of a loop whose order is published, and the mean of these
+#: the largest error of a loop, and the mean of those whose order is published, whole or by regions
 EACH, MEAN = 0.10, 0.05
-#: of one whose order is made up
-UNORDERED = 0.20
+#: a loop with conflicts whose reads and writes alternate without a pause: nothing published says what turning LDS around takes, nor where 32 of its
+#: MFMA stand
+BEYOND = {"gfx942 intra, 1": 0.12}
 MATRIX = Step(Kind.MATRIX, passes=4, source=16)
 GFX950 = CHIPS["gfx950"]
 
@@ -49,11 +50,19 @@ def test_loops_whose_order_is_published(caplog: pytest.LogCaptureFixture) -> Non
     assert sum(errors) / len(errors) <= MEAN
 
 
-@pytest.mark.parametrize("loop", [loop for loop in LOOPS if not loop.is_ordered], ids=lambda loop: loop.name)
-def test_loops_whose_counts_alone_are_published(loop: Loop, caplog: pytest.LogCaptureFixture) -> None:
-    """Two of these have the same counts and 10 % between them: an order that is made up can't tell them apart."""
+def test_loops_of_which_the_order_of_regions_is_published(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
-        assert abs(error(loop)) <= UNORDERED
+        errors = {loop.name: abs(error(loop)) for loop in LOOPS if not loop.is_ordered}
+    assert [name for name, found in errors.items() if found > BEYOND.get(name, EACH)] == []
+    assert [name for name in BEYOND if errors[name] <= EACH] == []
+    assert sum(errors.values()) / len(errors) <= MEAN
+
+
+def test_conflicts_lengthen_the_issue_of_a_write() -> None:
+    """T kernels/gemm/gfx942/intra_wave/note.md, 3.4: 10.6 and 10.2 % of 4874 and 4601 cycles are for 16 writes with 13.33 port cycles instead of 8."""
+    write = [Step(Kind.WRITE, ways=13.33 / 8), *[Step(Kind.MATRIX, passes=4, source=8)] * 8]
+    (spent,) = [c for kind, c in estimate(write, CHIPS["gfx942"]).spent.items() if kind is Kind.WRITE]
+    assert spent == pytest.approx((0.106 * 4874 + 0.102 * 4601) / 32, rel=0.05)
 
 
 @pytest.mark.parametrize(("shape", "cycles"), TILES.items(), ids=str)
@@ -61,7 +70,7 @@ def test_tiles_that_memory_bounds(
     shape: tuple[int, int], cycles: float, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO):
-        assert abs(error(tile(*shape, cycles))) <= 0.13
+        assert abs(error(tile(*shape, cycles))) <= EACH
 
 
 # --- whatever the numbers ---------------------------------------------------------------------------------

@@ -2,15 +2,15 @@
 
 Orders are the published assembly's (1 to 7: ``kernels/gemm/intra_wave/a16w16/*/ir_dump*``) or trace's (8:
 ``kernels/gemm/gfx942/intra_wave``): M is an MFMA of 4 passes, R and D a read and a write of LDS of 128 bits, G a load of 128 bits, W a wait
-for LDS, V one for loads, B a barrier, v VALU, a a copy of accumulators, s scalar, n ``s_nop``; a number after one, or after brackets, repeats
-it.
+for LDS, V one for loads, with ``:n`` for all but n of them, B a barrier, v VALU, a a copy of accumulators, s scalar, n ``s_nop``; a number after
+one, or after brackets, repeats it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tri_backend_amd.cycles import Kind, Step
 
@@ -19,7 +19,7 @@ __all__ = ["COUNTS", "LOOPS", "TILES", "Loop", "steps", "tile"]
 
 @dataclass(frozen=True)
 class Loop:
-    """``cycles`` of a pass by ``waves`` wavefronts of a SIMD, each ``ahead`` steps of the next; ``ways`` of conflicts; ``is_ordered``: the order is published, else counts alone."""
+    """``cycles`` of a pass by ``waves`` wavefronts of a SIMD, each ``ahead`` steps of the next; ``ways`` of conflicts; ``is_ordered``: all of the order is published, else that of regions."""
 
     name: str
     chip: str
@@ -38,10 +38,29 @@ _FIRST = (
     "W B R4 M R4 M3 W B M R3 M V D V D2 V D G2 M G2 D4 M G4 M23 R M R M46 (R M)2 R W B D4 G3 D4 G5 "
     "M72 R3 M7 R3 M65 R3 M12 R3 M10 R3 M2 R M8"
 )
-#: where the order is not published: writes of what the pass before loaded, reads, loads, all among MFMA
-_SPREAD = "V {} (D M4)16 W B (G M4)16 (R M4)32"
-#: 8 wavefronts, of which half are a stage ahead: four stages of memory and four of MFMA
-_STAGES = "(V D2 R6 G2 B M32 W B)4"
+#: four regions of 64 MFMA that read what the next one multiplies, as ``intra_wave/note.md`` has them: 1.3 (clumps of 10, 28, 21 and 27 before reads;
+#: what is left of 256 stands at the end), 2.2, and 3.3; waits for LDS and barriers: where 3.1 says that hazards are, of which 1.4 says that one or
+#: two MFMA stand beside them; waits for loads: 3.5
+_LOADS = "G M2 G M4 G M4 G M5"
+_SPACED = "(R M2)7 {} D M2 {} D M2 {} D M2 D M " + _LOADS
+_PARKED = "M6 (R M2)7 R {} M23 {} D M {} D M2 {} D M2 D M " + _LOADS
+_WAITING = "W:14 M W:12 M W:9 M4 (R M2)7 R M23 D M D M2 D M2 D M " + _LOADS
+_NONE = ("", "", "")
+_OPT_1 = (
+    f"M W B M R M10 {_SPACED.format('W B V:3', 'V:1', 'V')} M28 R M2 {_SPACED.format(*_NONE)} "
+    f"M20 W B M R M2 {_SPACED.format(*_NONE)} M27 R M2 {_SPACED.format(*_NONE)} M18"
+)
+_OPT_2 = (
+    f"W B {_PARKED.format('W B', 'V:3', 'V:1', 'V')} {_PARKED.format('', *_NONE)} "
+    f"W B {_PARKED.format('', *_NONE)} {_PARKED.format('', *_NONE)}"
+)
+_OPT_3, _OPT_5 = (
+    f"W B {_PARKED.format('', *loads)} {_WAITING} B {_WAITING} {_WAITING}"
+    for loads in (("V:3", "V:1", "V"), ("V:15", "V:13", "V:12"))
+)
+#: eight regions between barriers (``inter_wave/README.md``); 8 wavefronts, of which half are a region ahead
+_REGIONS = "G4 R8 W B M32 B G4 R4 W B M32 B R8 V:4 D4 W B M32 B R4 V D4 W B M32 B"
+_REGION = 14
 _WAYS = 13.33 / 8
 #: scalars and copies whose place is not published stand with the others of their kind
 LOOPS = (
@@ -58,11 +77,11 @@ LOOPS = (
     Loop("v7_slice, amdgcnas", "gfx950", f"{_TIGHT} {_TIGHT} s", 4180),
     Loop("v8_beyond_hotloop", "gfx950", f"{_TIGHT} {_TIGHT} s", 4137),
     Loop("gfx942 intra, first", "gfx942", _FIRST, 5877, ways=_WAYS),
-    Loop("gfx942 intra, 1", "gfx942", _SPREAD.format("W B W B"), 5343, ways=_WAYS, is_ordered=False),
-    Loop("gfx942 intra, 2", "gfx942", _SPREAD.format("W B W B"), 4874, ways=_WAYS, is_ordered=False),
-    Loop("gfx942 intra, 3", "gfx942", _SPREAD.format("W B"), 4601, ways=_WAYS, is_ordered=False),
-    Loop("gfx942 intra, 5", "gfx942", _SPREAD.format("W B"), 4587.7, is_ordered=False),
-    Loop("gfx942 inter", "gfx942", _STAGES, 4187.7, waves=2, ahead=12, is_ordered=False),
+    Loop("gfx942 intra, 1", "gfx942", _OPT_1, 5343, ways=_WAYS, is_ordered=False),
+    Loop("gfx942 intra, 2", "gfx942", _OPT_2, 4874, ways=_WAYS, is_ordered=False),
+    Loop("gfx942 intra, 3", "gfx942", _OPT_3, 4601, ways=_WAYS, is_ordered=False),
+    Loop("gfx942 intra, 5", "gfx942", _OPT_5, 4587.7, is_ordered=False),
+    Loop("gfx942 inter", "gfx942", _REGIONS, 4187.7, waves=2, ahead=_REGION, is_ordered=False),
 )
 #: MFMA of 16 x 16 x 32, reads and loads of a wavefront, and cycles, of tiles m x n x 64 with two buffers (``docs/tcp_bound_tile_model.md``)
 TILES = {
@@ -119,5 +138,14 @@ def steps(loop: Loop) -> Sequence[Step]:
         "n": Step(Kind.SCALAR),
     }
     order = re.sub(r"\(([^)]*)\)(\d+)", lambda m: " ".join([m[1]] * int(m[2])), loop.order)
-    words = [re.fullmatch(r"([A-Za-z])(\d*)", word) for word in order.split()]
-    return [made[word[1]] for word in words if word for _ in range(int(word[2] or 1))]
+    words = [re.fullmatch(r"([A-Za-z])(?::(\d+))?(\d*)", word) for word in order.split()]
+    return [
+        _waiting(made[word[1]], int(word[2] or 0)) for word in words if word for _ in range(int(word[3] or 1))
+    ]
+
+
+def _waiting(step: Step, left: int) -> Step:
+    """``step``; of a wait, that for all but ``left``."""
+    if step.kind is not Kind.WAIT:
+        return step
+    return replace(step, loads=left) if step.accesses < 0 else replace(step, accesses=left)

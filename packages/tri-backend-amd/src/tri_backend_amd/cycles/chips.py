@@ -18,7 +18,8 @@ class Chip:
     ``lds_bytes``: that a compute unit reads or writes in a cycle (T docs/lds_throughput.md; T kernels/gemm/gfx942/README.md; N).
     ``latency``: from issue to data of a read of LDS: 50 to 70 (T docs/lds_throughput.md 1.6).
     ``queue``: accesses of LDS that two SIMDs share (there).
-    ``write``: slots in which a write of 128 bits is issued: about 20 cycles on gfx942 (T kernels/gemm/gfx942/intra_wave/README.md).
+    ``write``: slots in which a write of 128 bits is issued without conflicts: about 20 cycles on gfx942, 4 of its address and 16 of its data
+    (T kernels/gemm/gfx942/intra_wave/README.md).
     ``cache``: of the first-level cache for a load of 128 bits a lane (T kernels/gemm/intra_wave/a16w16/v8_sliceMN/README.md, 4.3 and 4.4).
     ``loads``: queue entries of a compute unit in front of it; ``trip``: from issue to data where most is in the second-level cache;
     ``under_way``: bytes that a compute unit has under way (T docs/tcp_bound_tile_model.md).

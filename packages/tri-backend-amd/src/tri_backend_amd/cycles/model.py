@@ -6,7 +6,8 @@ What is assumed, beside the rates of :mod:`tri_backend_amd.cycles.chips`:
 - an instruction waits for the one before it, its unit, and nothing else: operands are there, but for what waits say;
 - an MFMA holds back the next instruction of its wavefront by a slot and one for every 16 bytes of its wider operand
   (llvm/llvm-project pull request 233721), the next MFMA until its passes are over, packed arithmetic of f32 two slots longer, three with 16 bytes;
-- an access of LDS is served in order, at the rate of its bytes, times its conflicts; a full queue holds back the next one;
+- an access of LDS is served in order, at the rate of its bytes, times its conflicts; a full queue holds back the next one; a write's data take its
+  conflicts' times as long to issue, too;
 - loads come back in order; a pass's bytes take the time in which so many can be under way
   (T docs/tcp_bound_tile_model.md: bytes x trip / bytes under way).
 """
@@ -158,7 +159,7 @@ def _access(step: Step, start: float, wave: _Wave, units: _Units, chip: Chip) ->
     units.lds = max(units.lds, start) + service
     units.queued.append(units.lds)
     wave.accesses.append(max(units.lds, start + chip.latency))
-    return start + chip.slot * (chip.write if step.kind is Kind.WRITE else 1)
+    return start + chip.slot * (1 + (step.ways * (chip.write - 1) if step.kind is Kind.WRITE else 0))
 
 
 def _load(step: Step, start: float, wave: _Wave, units: _Units, chip: Chip) -> float:
