@@ -246,15 +246,24 @@ def _fitted(schema: Any, call: Call) -> Call | None:
         if kind != "Optional[Tensor]" and (kind == "Tensor") != isinstance(value, torch.Tensor):
             return None
     args = tuple(
-        [v] if str(a.type) in _LISTS and isinstance(v, int) else v
+        [v] * (a.N or 1) if str(a.type) in _LISTS and isinstance(v, int) else v
         for a, v in zip(positional, args, strict=False)
     )
+    while args and _is_default(positional[len(args) - 1], args[-1]):
+        args = args[:-1]
     names = {a.name for a in schema.arguments}
     required = {a.name for a in schema.arguments if not (a.has_default_value() or a.is_out)}
     if required - {a.name for a in positional[: len(args)]} - set(kwargs):
         return None
     outputs = {a.name: torch.empty(0) for a in schema.arguments if a.is_out}
     return args, {n: v for n, v in kwargs.items() if n in names} | outputs
+
+
+def _is_default(argument: Any, value: Any) -> bool:
+    """Whether ``value`` is what ``argument`` is without being given: PyTorch hands over no such ones at the end."""
+    if not argument.has_default_value() or isinstance(value, torch.Tensor):
+        return False
+    return type(value) is type(argument.default_value) and bool(value == argument.default_value)
 
 
 def _by_schema(schema: Any, whole: bool, required: Collection[str]) -> Call | None:
