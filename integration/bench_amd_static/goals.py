@@ -24,7 +24,7 @@ GOALS: Goals = {
     "gfx950 matmul fp16 128x128x64": {"loop": 95},
     "gfx950 matmul fp16 256x256x64": {"loop": 120, "spills": 0, "busy": 93},
     "gfx950 matmul fp8e4nv 128x128x64": {"loop": 61},
-    "gfx950 attention_by_pointers D128": {"loop": 381},
+    "gfx950 attention_by_pointers D128": {"loop": 330},
     "gfx950 scaled_matmul e2m1 64x64x128": {"matrix": 2},
     "gfx942 softmax": {"total": 458},
     "gfx942 layernorm": {"total": 290},
