@@ -39,6 +39,7 @@ from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA, generic_table, lower
 from tri_gpu_dialect.policies import DefaultPolicy, DotPolicy, MatrixInstruction, PipelinePolicy
 from tri_gpu_dialect.policies.loads import LoadStrategy
+from tri_gpu_dialect.policies.operands import ByCycles
 from tri_gpu_dialect.testing import ReferencePrimitives
 from tri_gpu_dialect.transforms.pipeline.building import build
 from tri_gpu_dialect.transforms.pipeline.strategies import InRegisters, ThroughRegisters
@@ -278,7 +279,7 @@ def policy(kind: MatrixEncoding, shape: tuple[int, int, int], loads: LoadStrateg
     """A unit of one instruction."""
     row = MatrixInstruction(a="f16", b="f16", accumulator="f32", shape=shape, k_width=k, encoding=kind)
     return DefaultPolicy(
-        dots=DotPolicy(instructions=(row,), memory_by_cycles=True), pipeline=PipelinePolicy(loads=loads)
+        dots=DotPolicy(instructions=(row,), operands=ByCycles()), pipeline=PipelinePolicy(loads=loads)
     )
 
 

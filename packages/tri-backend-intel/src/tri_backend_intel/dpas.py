@@ -9,11 +9,13 @@ from tri_backend_intel.architectures import ARCHITECTURES
 from tri_backend_intel.dialect.encoding import DEPTH, Dpas
 from tri_backend_intel.dialect.matrix import KINDS
 from tri_backend_intel.lowering.small_floats import SMALL_FLOATS
+from tri_backend_intel.operand_memory import AsRead
 from tri_backend_intel.options import IntelOptions
 from tri_core.api import Target
 from tri_core.dialects.tt.enums import InputPrecision
 from tri_gpu_dialect.policies.gpu import DotPolicy
 from tri_gpu_dialect.policies.matrix import MatrixInstruction
+from tri_gpu_dialect.policies.operands import InRows
 
 __all__ = ["dots"]
 
@@ -36,7 +38,7 @@ def dots(target: Target, options: IntelOptions) -> DotPolicy:
     return DotPolicy(
         instructions=_table(row.dpas_n, row.dpas_tf32),
         threads_per_warp=row.dpas_n,
-        memory_as_read=not row.block_io,
+        operands=InRows() if row.block_io else AsRead(),
     )
 
 

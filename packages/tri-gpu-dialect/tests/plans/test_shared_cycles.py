@@ -10,7 +10,6 @@ from tri_core.api import Memory, Target, TargetKey, TargetSpec
 from tri_gpu_dialect.encodings import Blocked, SharedLinear
 from tri_gpu_dialect.layouts import (
     BLOCK,
-    LANE,
     OFFSET,
     REGISTER,
     Banks,
@@ -20,9 +19,8 @@ from tri_gpu_dialect.layouts import (
     layout_for,
     vector_access,
 )
-from tri_gpu_dialect.plans.operand_memory import memory_as_read, memory_by_cycles, operand_memory
+from tri_gpu_dialect.plans.operand_memory import memory_by_cycles, operand_memory
 from tri_gpu_dialect.plans.shared_cycles import (
-    as_read,
     cost,
     cycles,
     fastest,
@@ -64,37 +62,6 @@ def test_nothing_costs_more_than_rows(sizes, orders, bits, banks, shape, run) ->
     rows = layout_for(operand_memory(shape, bits, writer, (reader,), banks), shape)
     costs = [cost(writer, reader, one, bits, banks, run) for one in (chosen, rows)]
     assert costs[0] <= costs[1]
-
-
-@settings(deadline=None)
-@given(
-    sizes=st.tuples(SIZES, SIZES),
-    orders=st.tuples(ORDERS, ORDERS),
-    bits=st.sampled_from([8, 16, 32]),
-    shape=st.sampled_from([(32, 32), (64, 32), (128, 64), (16, 128)]),
-)
-def test_as_read_a_lane_reads_vectors_of_its_first_registers(sizes, orders, bits, shape) -> None:  # type: ignore[no-untyped-def]
-    writer, reader = (_layout(shape, size, order) for size, order in zip(sizes, orders, strict=True))
-    memory = layout_for(memory_as_read(shape, bits, writer, reader, Banks()), shape)
-    places = memory.images(OFFSET)
-    assert len(places) == len(set(places)) == shape[0] * shape[1]
-    found = vector_access(reader, memory, 128 // bits)
-    own = dict.fromkeys(reader.images(REGISTER))
-    assert found.width == min(128 // bits, len(own))
-    if reader.in_size(REGISTER) == len(own):
-        assert all(group == tuple(range(group[0], group[0] + found.width)) for group in found.groups)
-    if not any(c in reader.packed(REGISTER) for c in reader.packed(LANE)):
-        assert bank_conflicts(reader, memory, bits, Banks()) == 1
-
-
-def test_as_read_writers_meet_few_conflicts() -> None:
-    """Rows written 8 at a time along n, 8 along k read: without a swizzle all lanes would write to one bank."""
-    writer, reader = _layout((64, 64), (1, 8), (1, 0)), _layout((64, 64), (8, 1), (1, 0))
-    plain, chosen = (
-        as_read(writer, reader, 16, swizzled=False),
-        layout_for(memory_as_read((64, 64), 16, writer, reader, Banks()), (64, 64)),
-    )
-    assert cycles(writer, chosen, 16, Banks()) < cycles(writer, plain, 16, Banks())
 
 
 def test_what_an_instruction_takes_is_read_in_its_order() -> None:

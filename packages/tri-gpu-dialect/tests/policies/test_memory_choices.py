@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
+from tri_core.errors import PluginError
 from tri_core.mlir import ir
 from tri_core.text import parse_module
 from tri_gpu_dialect.edit import all_ops
-from tri_gpu_dialect.encodings import decode
+from tri_gpu_dialect.encodings import Encoding, SharedEncoding, SharedLinear, decode
+from tri_gpu_dialect.layouts import LANE, OFFSET, REGISTER, WARP, LinearLayout
 from tri_gpu_dialect.passes import (
     AccelerateMatmul,
     Coalesce,
@@ -19,7 +21,7 @@ from tri_gpu_dialect.passes import (
     StageMatrixOperands,
 )
 from tri_gpu_dialect.plans import scratch_bytes
-from tri_gpu_dialect.policies.gpu import DefaultPolicy, DotPolicy
+from tri_gpu_dialect.policies import ByCycles, DefaultPolicy, DotPolicy, InRows, OperandLayout, Written
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 from tri_gpu_dialect.testing.reference import run
 
@@ -59,6 +61,18 @@ module {{
 }}"""
 
 
+@dataclass(frozen=True)
+class AsWritten(InRows):
+    """The elements of the writer's first register of all lanes, then the next."""
+
+    def once(self, tensor: Written, reader: LinearLayout, operand: Encoding | None) -> SharedEncoding:
+        writer = tensor.writer
+        columns = [c for dim in (LANE, WARP, REGISTER) for c in writer.packed(dim) if c]
+        return SharedLinear.of(
+            LinearLayout(((OFFSET, len(columns)),), writer.outs, tuple(dict.fromkeys(columns)))
+        )
+
+
 def _compiled(policy: DefaultPolicy, *, staged: bool) -> ir.Module:
     module = parse_module(KERNEL)
     for step in (
@@ -81,12 +95,16 @@ def _check(module: ir.Module) -> None:
 
 
 @pytest.mark.parametrize(
-    "dots",
-    [DotPolicy(), DotPolicy(memory_as_read=True), DotPolicy(memory_by_cycles=True)],
-    ids=["in rows", "as read", "by cycles"],
+    ("operands", "most"),
+    [
+        (InRows(), {"SwizzledShared"}),
+        (ByCycles(), {"SharedLinear", "SwizzledShared"}),
+        (AsWritten(), {"SharedLinear"}),
+    ],
+    ids=["in rows", "by cycles", "by a backend's own choice"],
 )
-def test_operands_lie_as_the_policy_says(dots: DotPolicy) -> None:
-    policy = replace(MATRIX_POLICY, dots=replace(dots, instructions=MATRIX_POLICY.dots.instructions))
+def test_operands_lie_as_the_policy_says(operands: OperandLayout, most: set[str]) -> None:
+    policy = replace(MATRIX_POLICY, dots=replace(MATRIX_POLICY.dots, operands=operands))
     module = _compiled(policy, staged=True)
     kinds = {
         type(decode(op.results[0].type.encoding)).__name__
@@ -94,9 +112,13 @@ def test_operands_lie_as_the_policy_says(dots: DotPolicy) -> None:
         if op.name == "ttg.local_alloc"
     }
     assert kinds
-    assert kinds == {"SharedLinear"} or not dots.memory_as_read
-    assert kinds == {"SwizzledShared"} or dots.memory_as_read or dots.memory_by_cycles
+    assert kinds <= most
     _check(module)
+
+
+def test_a_policy_refuses_what_is_no_choice() -> None:
+    with pytest.raises(PluginError, match="operands is True; OperandLayout is expected"):
+        DotPolicy(operands=True)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

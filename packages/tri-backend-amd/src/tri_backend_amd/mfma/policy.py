@@ -18,6 +18,7 @@ from tri_gpu_dialect.policies.matrix import (
     contiguous_dimension,
     is_made_of_dot,
 )
+from tri_gpu_dialect.policies.operands import ByCycles
 from tri_gpu_dialect.transforms.pipeline.strategies import ThroughRegisters
 from tri_gpu_dialect.types import shape_of
 
@@ -103,7 +104,7 @@ def mfma_policy(
     if not rows:
         return DefaultPolicy()
     return MfmaPolicy(
-        dots=DotPolicy(instructions=rows, memory_by_cycles=True),
+        dots=DotPolicy(instructions=rows, operands=ByCycles()),
         pipeline=PipelinePolicy(loads=DirectCopies() if copies else ThroughRegisters(), split_loops=True),
         processor=processor,
         warps=warps,

@@ -8,6 +8,7 @@ from tri_backend_amd.wmma.encoding import AmdWmma
 from tri_backend_amd.wmma.forms import SIDE, Form, forms
 from tri_gpu_dialect.policies.gpu import DefaultPolicy, DotPolicy, PipelinePolicy
 from tri_gpu_dialect.policies.matrix import MatrixInstruction
+from tri_gpu_dialect.policies.operands import ByCycles
 from tri_gpu_dialect.transforms.pipeline.strategies import ThroughRegisters
 
 __all__ = ["form_of", "matrix_instructions", "wmma_policy"]
@@ -41,6 +42,6 @@ def wmma_policy(processor: str) -> DefaultPolicy:
     if not rows:
         return DefaultPolicy()
     return DefaultPolicy(
-        dots=DotPolicy(instructions=rows, memory_by_cycles=True),
+        dots=DotPolicy(instructions=rows, operands=ByCycles()),
         pipeline=PipelinePolicy(loads=ThroughRegisters(), split_loops=True),
     )

@@ -20,18 +20,10 @@ from tri_gpu_dialect.layouts import (
 )
 from tri_gpu_dialect.layouts.cluster import units, within
 from tri_gpu_dialect.layouts.shared import row_major
-from tri_gpu_dialect.plans.shared_cycles import (
-    as_read,
-    cost,
-    cycles,
-    fastest,
-    for_transposing,
-    transposing_cost,
-)
+from tri_gpu_dialect.plans.shared_cycles import cost, fastest, for_transposing, transposing_cost
 
 __all__ = [
     "is_read_in_rows",
-    "memory_as_read",
     "memory_by_cycles",
     "memory_in_block",
     "operand_memory",
@@ -124,19 +116,6 @@ def _memory_across(
     if made is None or addressed is None:
         return None
     return transposing_cost(writer, addressed, made, read, bits, banks), made
-
-
-def memory_as_read(
-    shape: Shape, bits: int, writer: LinearLayout, reader: LinearLayout, banks: Banks
-) -> SharedEncoding:
-    """The buffer that ``reader`` reads in the widest vectors of its first registers, one lane's behind the other's.
-
-    Swizzled where that costs the writer fewer cycles; rows swizzled where the blocks of a cluster split the tensor.
-    """
-    if any(map(any, writer.bases.get(BLOCK, ()))):
-        return operand_memory(shape, bits, writer, (reader,), banks)
-    made = [as_read(writer, reader, bits, swizzled=swizzled) for swizzled in (False, True)]
-    return SharedLinear.of(min(made, key=lambda memory: cycles(writer, memory, bits, banks)))
 
 
 def memory_in_block(

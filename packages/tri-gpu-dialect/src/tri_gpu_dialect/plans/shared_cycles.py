@@ -6,10 +6,9 @@ offset may be whatever writer and reader both access without conflicts, in the w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from tri_gpu_dialect.layouts import (
-    BLOCK,
     LANE,
     OFFSET,
     REGISTER,
@@ -17,12 +16,11 @@ from tri_gpu_dialect.layouts import (
     LinearLayout,
     TransposingRead,
     bank_conflicts,
-    gf2,
     vector_access,
 )
 from tri_gpu_dialect.layouts.swizzle import optimal_swizzle
 
-__all__ = ["as_read", "cost", "cycles", "fastest", "for_transposing", "transposing_cost"]
+__all__ = ["cost", "cycles", "fastest", "for_transposing", "transposing_cost"]
 
 #: the widest access, in bits, and one that more layouts have on both sides
 _WIDTHS = (128, 64)
@@ -75,31 +73,6 @@ def _in_pairs(registers: LinearLayout) -> LinearLayout:
     first, *rest = columns[LANE]
     columns[REGISTER], columns[LANE] = (*columns[REGISTER], first), tuple(rest)
     return LinearLayout(ins, registers.outs, tuple(c for each in columns.values() for c in each))
-
-
-def as_read(writer: LinearLayout, reader: LinearLayout, bits: int, *, swizzled: bool) -> LinearLayout:
-    """``offset -> coordinates`` in the order of ``reader``: registers up to 128 bits, lanes, what is left.
-
-    ``swizzled``: lanes of ``writer`` that are far from each other are in different places of the reader's lanes.
-    """
-    registers, lanes, others = (_columns(reader, names) for names in ((REGISTER,), (LANE,), reader.in_dims))
-    vector = registers[: max(128 // bits, 1).bit_length() - 1]
-    near = [*vector, *(column for column in lanes if column not in vector)]
-    own = [column for column in _columns(writer, (LANE,)) if column not in near]
-    far = list(
-        dict.fromkeys([*own, *(c for c in others if c not in near), *_columns(writer, writer.in_dims)])
-    )
-    columns = gf2.complement([], 0, [*near, *far])
-    if swizzled:
-        places = dict(zip(own, near[len(vector) :], strict=False))
-        columns = [column ^ places.get(column, 0) for column in columns]
-    return LinearLayout(((OFFSET, len(columns)),), reader.outs, tuple(columns))
-
-
-def _columns(layout: LinearLayout, dims: Iterable[str]) -> list[int]:
-    """The coordinates of the inputs' bits, each once, those that change nothing left out."""
-    found = (c for dim in dims if dim != BLOCK and layout.has_in(dim) for c in layout.packed(dim) if c)
-    return list(dict.fromkeys(found))
 
 
 def cost(

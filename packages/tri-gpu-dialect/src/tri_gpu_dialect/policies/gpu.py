@@ -14,6 +14,7 @@ from tri_gpu_dialect.plans.conversion import PIECE_BYTES
 from tri_gpu_dialect.policies.async_units import AsyncPolicy, Specialization
 from tri_gpu_dialect.policies.loads import LoadStrategy
 from tri_gpu_dialect.policies.matrix import MatrixInstruction, choose
+from tri_gpu_dialect.policies.operands import InRows, OperandLayout
 from tri_gpu_dialect.typed import TypedFields
 
 if TYPE_CHECKING:
@@ -29,16 +30,12 @@ class DotPolicy(TypedFields):
     ``instructions``: what the matrix unit does, best first; none: dots are done by multiply-add.
     ``threads_per_warp``: threads of the warps that they are for; kernels with dots that they compute have warps of that
     size (0: of the size that the options or the target say).
-    ``memory_by_cycles``: operands lie in shared memory as writer and reader access them in the fewest cycles, in whatever
-    order; else in rows, as matrix loads want them.
-    ``memory_as_read``: those that no loop keeps in stages lie as their readers' registers and lanes, for targets where a narrow read
-    takes as many registers as a wide one.
+    ``operands``: how operands that are read by element lie in shared memory.
     """
 
     instructions: tuple[MatrixInstruction, ...] = ()
     threads_per_warp: int = 0
-    memory_by_cycles: bool = False
-    memory_as_read: bool = False
+    operands: OperandLayout = InRows()
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from tri_gpu_dialect.passes import (
     VerifyLayouts,
 )
 from tri_gpu_dialect.policies.gpu import PipelinePolicy
+from tri_gpu_dialect.policies.operands import ByCycles
 from tri_gpu_dialect.testing import ReferencePrimitives, make_target
 from tri_gpu_dialect.testing.dot_loops import matmul
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
@@ -31,7 +32,7 @@ from tri_gpu_dialect.transforms.pipeline.strategies import ThroughRegisters
 from tri_runtime.simulator import simulate
 
 POLICY = replace(MATRIX_POLICY, pipeline=PipelinePolicy(loads=ThroughRegisters()))
-BY_CYCLES = replace(POLICY, dots=replace(POLICY.dots, memory_by_cycles=True))
+BY_CYCLES = replace(POLICY, dots=replace(POLICY.dots, operands=ByCycles()))
 
 
 def unit(registers: int) -> ComputeUnit:

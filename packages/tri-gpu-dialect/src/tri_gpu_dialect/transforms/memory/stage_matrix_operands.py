@@ -30,15 +30,9 @@ from tri_gpu_dialect.edit import all_ops, convert, functions
 from tri_gpu_dialect.encodings import DotOperand, DotScale, MatrixEncoding, SharedEncoding
 from tri_gpu_dialect.layouts import BLOCK, REGISTER, Banks
 from tri_gpu_dialect.plans import scratch_bytes
-from tri_gpu_dialect.plans.operand_memory import (
-    is_read_in_rows,
-    memory_as_read,
-    memory_by_cycles,
-    memory_in_block,
-    registers_taken,
-    transposing_read,
-)
+from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_in_block
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy, DotPolicy
+from tri_gpu_dialect.policies.operands import Written
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
@@ -136,12 +130,8 @@ def _memory(source: ir.Value, result: ir.Value, banks: Banks, policy: DotPolicy)
     writer, reader = layouts.of(source.type), layouts.of(result.type)
     if is_read_in_rows(encoding_of(result)):
         return memory_in_block(info.shape, info.bitwidth, writer, (), banks)
-    if policy.memory_as_read:
-        return memory_as_read(info.shape, info.bitwidth, writer, reader, banks)
-    if policy.memory_by_cycles:
-        run, read = registers_taken(encoding_of(result)), transposing_read(encoding_of(result))
-        return memory_by_cycles(info.shape, info.bitwidth, writer, reader, banks, run, read)
-    return memory_in_block(info.shape, info.bitwidth, writer, (reader,), banks)
+    tensor = Written(info.shape, info.bitwidth, writer, banks)
+    return policy.operands.once(tensor, reader, encoding_of(result))
 
 
 def _buffer(load: ir.Operation) -> ir.Operation:

@@ -18,17 +18,14 @@ from tri_gpu_dialect.encodings import Blocked, SharedEncoding, SwizzledShared, d
 from tri_gpu_dialect.layouts import BLOCK, Banks, LinearLayout
 from tri_gpu_dialect.layouts.shared import pad_offset
 from tri_gpu_dialect.plans import views
-from tri_gpu_dialect.plans.operand_memory import (
-    is_read_in_rows,
-    memory_by_cycles,
-    memory_in_block,
-    registers_taken,
-    transposing_read,
-)
+from tri_gpu_dialect.plans.operand_memory import is_read_in_rows
+from tri_gpu_dialect.policies.operands import InRows, OperandLayout, Written
 from tri_gpu_dialect.transforms.memory.stage_matrix_operands import is_matrix_operand
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["CopyBuffer", "chosen_encoding", "readers", "row_spread", "stays_in_block", "transposed"]
+
+_IN_ROWS = InRows()
 
 
 @dataclass(frozen=True)
@@ -44,10 +41,10 @@ class CopyBuffer:
     spread: Blocked | None = None
 
     @classmethod
-    def of(cls, load: ir.Operation, banks: Banks, *, by_cycles: bool = False) -> CopyBuffer:
+    def of(cls, load: ir.Operation, banks: Banks, operands: OperandLayout = _IN_ROWS) -> CopyBuffer:
         """The stage for ``load`` in memory of ``banks``, such that its readers find their elements in few accesses.
 
-        ``by_cycles``: it lies as ``load`` and one reader alone access it in the fewest cycles, in whatever order; else in rows.
+        ``operands``: the choice where its readers read by element.
         """
         result = load.results[0]
         info = tensor_info(result.type)
@@ -60,13 +57,10 @@ class CopyBuffer:
         chosen = chosen_encoding(load)
         by_element = [op for op in readers(load) if not is_read_in_rows(encoding_of(op.results[0]))]
         wanted = tuple(_seen_from(load, reader) for reader in by_element) or (own,)
-        if by_cycles and chosen is None and len(set(wanted)) == 1 and by_element:
-            run = min(registers_taken(encoding_of(op.results[0])) for op in by_element)
-            reads = {transposing_read(encoding_of(op.results[0])) for op in by_element}
-            read = reads.pop() if len(reads) == 1 else None
-            encoding = memory_by_cycles(info.shape, info.bitwidth, own, wanted[0], banks, run, read)
-        else:
-            encoding = chosen or memory_in_block(info.shape, info.bitwidth, own, wanted, banks)
+        tensor = Written(info.shape, info.bitwidth, own, banks)
+        encoding = chosen or operands.in_stages(
+            tensor, wanted, [encoding_of(op.results[0]) for op in by_element]
+        )
         size = pad_offset(math.prod(encoding.share(info.shape)), encoding.padding) * info.bitwidth // 8
         return cls(encoding, size, is_read_in_place=chosen is not None)
 

@@ -99,7 +99,7 @@ class Pipeline(Pass):
                             room,
                             target,
                             warps,
-                            by_cycles=self.policy.dots.memory_by_cycles,
+                            operands=self.policy.dots.operands,
                             chains_dots=bool(self.policy.async_units.pipeline_chained_dots),
                             layout_rules=self.policy.layout_rules,
                         )

@@ -9,6 +9,7 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads
+from tri_gpu_dialect.policies.operands import OperandLayout
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import readers
 from tri_gpu_dialect.transforms.pipeline.rings import Rings, Room
@@ -20,8 +21,8 @@ __all__ = ["PipelinedLoop", "staged"]
 class PipelinedLoop:
     """``loop``, a counted one, whose ``loads`` are to be issued ahead, in ``stages`` stages, two at least, as asked for.
 
-    ``room``: the shared memory beside it; ``target``: None where it is unknown; ``warps`` of a CTA; ``by_cycles``: operands lie in shared
-    memory by cycles; ``chains_dots``: dots may stay under way beside the next iteration's; ``layout_rules``: the
+    ``room``: the shared memory beside it; ``target``: None where it is unknown; ``warps`` of a CTA; ``operands``: how they lie in
+    shared memory; ``chains_dots``: dots may stay under way beside the next iteration's; ``layout_rules``: the
     target's (all three as the policy says).
     """
 
@@ -31,7 +32,7 @@ class PipelinedLoop:
     room: Room
     target: Target | None
     warps: int
-    by_cycles: bool
+    operands: OperandLayout
     chains_dots: bool
     layout_rules: LayoutRules
 

@@ -10,6 +10,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 from tri_gpu_dialect.layouts import Banks
+from tri_gpu_dialect.policies.operands import InRows
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import CopyBuffer, readers
 from tri_gpu_dialect.transforms.pipeline.loaded_loop import LoadedLoop, is_matrix, lacking_registers
 from tri_gpu_dialect.transforms.pipeline.pipelined_loop import PipelinedLoop
@@ -50,8 +51,8 @@ class ThroughRegisters(TypedFields):
         if lacking := lacking_registers(loop, loads, target, asked.warps, stages):
             asked.remark(f"is not pipelined: {lacking} registers are too few for its loads")
             return
-        banks, by_cycles = Banks.of(target), asked.by_cycles and target is not None
-        buffers = [CopyBuffer.of(load, banks, by_cycles=by_cycles) for load in loads.loads]
+        operands = asked.operands if target is not None else InRows()
+        buffers = [CopyBuffer.of(load, Banks.of(target), operands) for load in loads.loads]
         held = frozenset(number for number, load in enumerate(loads.loads) if not readers(load))
         made = LoadedLoop(loop, loads, buffers, held, stages)
         if asked.room.fits(made.rings):

@@ -1,0 +1,56 @@
+"""How operands of DPAS lie in shared local memory where there are no block loads: as their readers' registers and lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tri_core.lazy_dataclasses import dataclass
+from tri_gpu_dialect.encodings import Encoding, SharedEncoding
+from tri_gpu_dialect.encodings.shared import SharedLinear
+from tri_gpu_dialect.layouts import BLOCK, LANE, OFFSET, REGISTER, LinearLayout, gf2
+from tri_gpu_dialect.plans.shared_cycles import cycles
+from tri_gpu_dialect.policies.operands import InRows, Written
+
+__all__ = ["AsRead", "as_read"]
+
+
+@dataclass(frozen=True)
+class AsRead(InRows):
+    """What no loop keeps in stages lies as its reader's registers and lanes: a narrow read takes as many registers as a wide one.
+
+    The reader has the widest vectors of its first registers, one lane's behind the other's; swizzled where that costs the
+    writer fewer cycles.
+    """
+
+    def once(self, tensor: Written, reader: LinearLayout, operand: Encoding | None) -> SharedEncoding:
+        """Rows where the work-groups of a cluster split the tensor."""
+        writer, bits = tensor.writer, tensor.bits
+        if any(map(any, writer.bases.get(BLOCK, ()))):
+            return super().once(tensor, reader, operand)
+        made = [as_read(writer, reader, bits, swizzled=swizzled) for swizzled in (False, True)]
+        return SharedLinear.of(min(made, key=lambda memory: cycles(writer, memory, bits, tensor.banks)))
+
+
+def as_read(writer: LinearLayout, reader: LinearLayout, bits: int, *, swizzled: bool) -> LinearLayout:
+    """``offset -> coordinates`` in the order of ``reader``: registers up to 128 bits, lanes, what is left.
+
+    ``swizzled``: lanes of ``writer`` that are far from each other are in different places of the reader's lanes.
+    """
+    registers, lanes, others = (_columns(reader, names) for names in ((REGISTER,), (LANE,), reader.in_dims))
+    vector = registers[: max(128 // bits, 1).bit_length() - 1]
+    near = [*vector, *(column for column in lanes if column not in vector)]
+    own = [column for column in _columns(writer, (LANE,)) if column not in near]
+    far = list(
+        dict.fromkeys([*own, *(c for c in others if c not in near), *_columns(writer, writer.in_dims)])
+    )
+    columns = gf2.complement([], 0, [*near, *far])
+    if swizzled:
+        places = dict(zip(own, near[len(vector) :], strict=False))
+        columns = [column ^ places.get(column, 0) for column in columns]
+    return LinearLayout(((OFFSET, len(columns)),), reader.outs, tuple(columns))
+
+
+def _columns(layout: LinearLayout, dims: Iterable[str]) -> list[int]:
+    """The coordinates of the inputs' bits, each once, those that change nothing left out."""
+    found = (c for dim in dims if dim != BLOCK and layout.has_in(dim) for c in layout.packed(dim) if c)
+    return list(dict.fromkeys(found))

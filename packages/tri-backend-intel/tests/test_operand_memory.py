@@ -1,0 +1,70 @@
+"""Operands of DPAS in shared local memory as their readers read them: vectors of a lane, few conflicts of the writer."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tri_backend_intel.operand_memory import AsRead, as_read
+from tri_gpu_dialect.encodings import Blocked
+from tri_gpu_dialect.layouts import (
+    BLOCK,
+    LANE,
+    OFFSET,
+    REGISTER,
+    Banks,
+    LinearLayout,
+    bank_conflicts,
+    layout_for,
+    vector_access,
+)
+from tri_gpu_dialect.plans.shared_cycles import cycles
+from tri_gpu_dialect.policies import Written
+
+WARPS, LANES = 4, 32
+
+
+def _layout(shape: tuple[int, int], size: tuple[int, int], order: tuple[int, int]) -> LinearLayout:
+    inner = order[0]
+    lanes = [1, 1]
+    lanes[inner] = min(LANES, max(shape[inner] // size[inner], 1))
+    lanes[1 - inner] = LANES // lanes[inner]
+    return layout_for(Blocked(size, (lanes[0], lanes[1]), (WARPS, 1), order), shape).without_ins(BLOCK)
+
+
+def _memory(shape: tuple[int, int], bits: int, writer: LinearLayout, reader: LinearLayout) -> LinearLayout:
+    return layout_for(AsRead().once(Written(shape, bits, writer, Banks()), reader, None), shape)
+
+
+SIZES = st.sampled_from([(1, 8), (8, 1), (2, 4), (4, 4), (4, 8), (1, 1), (2, 2)])
+ORDERS = st.sampled_from([(0, 1), (1, 0)])
+
+
+@given(
+    sizes=st.tuples(SIZES, SIZES),
+    orders=st.tuples(ORDERS, ORDERS),
+    bits=st.sampled_from([8, 16, 32]),
+    shape=st.sampled_from([(32, 32), (64, 32), (128, 64), (16, 128)]),
+)
+def test_as_read_a_lane_reads_vectors_of_its_first_registers(sizes, orders, bits, shape) -> None:  # type: ignore[no-untyped-def]
+    writer, reader = (_layout(shape, size, order) for size, order in zip(sizes, orders, strict=True))
+    memory = _memory(shape, bits, writer, reader)
+    places = memory.images(OFFSET)
+    assert len(places) == len(set(places)) == shape[0] * shape[1]
+    found = vector_access(reader, memory, 128 // bits)
+    own = dict.fromkeys(reader.images(REGISTER))
+    assert found.width == min(128 // bits, len(own))
+    if reader.in_size(REGISTER) == len(own):
+        assert all(group == tuple(range(group[0], group[0] + found.width)) for group in found.groups)
+    if not any(c in reader.packed(REGISTER) for c in reader.packed(LANE)):
+        assert bank_conflicts(reader, memory, bits, Banks()) == 1
+
+
+def test_as_read_writers_meet_few_conflicts() -> None:
+    """Rows written 8 at a time along n, 8 along k read: without a swizzle all lanes would write to one bank."""
+    writer, reader = _layout((64, 64), (1, 8), (1, 0)), _layout((64, 64), (8, 1), (1, 0))
+    plain, chosen = (
+        as_read(writer, reader, 16, swizzled=False),
+        _memory((64, 64), 16, writer, reader),
+    )
+    assert cycles(writer, chosen, 16, Banks()) < cycles(writer, plain, 16, Banks())
