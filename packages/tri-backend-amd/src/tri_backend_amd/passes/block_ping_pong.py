@@ -55,7 +55,7 @@ __all__ = ["BlockPingPong"]
 
 #: wavefronts of a SIMD that alternate
 _WAVES = 2
-_WIDEST, _NARROWEST = 128, 16
+_WIDEST = 128
 #: registers of a thread for addresses and numbers
 _OTHERS = 24
 #: lanes of a wavefront
@@ -146,8 +146,6 @@ class _Plan:
         have, need = unit.registers // _WAVES, self.registers
         if need > have:
             return f"it takes {need} registers of a thread, which has {have}"
-        if self.is_narrow:
-            return f"loads of fewer than {_NARROWEST} bits an element take moves of registers between the clusters"
         counts = self.counts(target.key.arch, warps)
         if counts is None:
             return "its dot is by no instruction whose cycles are known"
@@ -170,12 +168,6 @@ class _Plan:
         assert isinstance(operand, DotOperand)
         assert isinstance(operand.parent, AmdMfma)
         return operand.parent.fragment(0, operand.k_width).out_size("dim1")
-
-    @property
-    def is_narrow(self) -> bool:
-        """Whether elements are narrow: bytes that are loaded in pieces are moved to where a wide store wants them, behind the wait."""
-        infos = [tensor_info(op.results[0].type) for op in self.loads]
-        return any(info is not None and info.bitwidth < _NARROWEST for info in infos)
 
     @property
     def registers(self) -> int:
