@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from tri_backend_nvidia.mma import NvmmaShared
 from tri_backend_nvidia.tma.boxes import Boxes, boxes
 from tri_backend_nvidia.tma.descriptors import element_name, pads_with_nan
@@ -60,11 +62,12 @@ class TensorMemoryAccelerator:
         return outside or _block(type_) or _numbers(maker) or _padding(maker) or self._accesses(maker)
 
     def _accesses(self, maker: ir.Operation) -> str | None:
+        infos = cache(lambda: axis_info(function_of(maker)))
         for use in maker.results[0].uses:
             op = use.owner.operation
             if isa(op, DescriptorLoadOp) and not self._runs_ahead(op) and _in_dot_loop(op):
                 return "it feeds a loop of dots, whose copies are pipelined by pointers"
-            if isa(op, DescriptorLoadOp) and _in_dot_loop(op) and not _starts_at_pieces(op):
+            if isa(op, DescriptorLoadOp) and _in_dot_loop(op) and not starts_at_pieces(op, infos()):
                 return "it feeds a loop of dots without a guard that rows start at multiples of 16 bytes"
             if isa(op, DescriptorGatherOp, DescriptorScatterOp):
                 return "rows are gathered"
@@ -168,10 +171,6 @@ def _combines(op: ir.Operation) -> bool:
     return element_name(cast(op, DescriptorReduceOp).desc.type.block_type.element_type) in _COMBINES.get(
         kind, ()
     )
-
-
-def _starts_at_pieces(op: ir.Operation) -> bool:
-    return starts_at_pieces(op, axis_info(function_of(op)))
 
 
 def _in_dot_loop(op: ir.Operation) -> bool:

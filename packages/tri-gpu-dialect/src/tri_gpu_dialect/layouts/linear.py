@@ -64,6 +64,14 @@ def dim_names(rank: int) -> tuple[str, ...]:
     return tuple(f"dim{i}" for i in range(rank))
 
 
+@lru_cache(maxsize=1024)
+def _bases(layout: LinearLayout) -> tuple[tuple[str, tuple[tuple[int, ...], ...]], ...]:
+    return tuple(
+        (name, tuple(packing.unpack(layout.outs, column) for column in layout.packed(name)))
+        for name in layout.in_dims
+    )
+
+
 @dataclass(frozen=True)
 class LinearLayout:
     """A linear map over GF(2) between named dimensions; a value: frozen, hashable, comparable.
@@ -83,7 +91,7 @@ class LinearLayout:
         if max(self.columns, default=0) >> packing.total(self.outs):
             raise ValueError("a basis is outside of the output dimensions")
         for dims in (self.ins, self.outs):
-            if len({name for name, _ in dims}) != len(dims):
+            if len(dict(dims)) != len(dims):
                 raise ValueError(f"dimension names repeat in {[name for name, _ in dims]}")
         object.__setattr__(self, "_hash", hash((self.ins, self.outs, self.columns)))
 
@@ -188,7 +196,7 @@ class LinearLayout:
     @property
     def bases(self) -> dict[str, tuple[tuple[int, ...], ...]]:
         """For each input dimension, the output coordinates of each of its bits."""
-        return {name: tuple(packing.unpack(self.outs, c) for c in self.packed(name)) for name in self.in_dims}
+        return dict(_bases(self))
 
     def unpack_out(self, vector: int) -> tuple[int, ...]:
         """A packed output vector as one coordinate per output dimension."""

@@ -1,4 +1,7 @@
-"""Packed vectors: several named dimensions side by side in the bits of one int, the first lowest."""
+"""Packed vectors: several named dimensions side by side in the bits of one int, the first lowest.
+
+Layouts are made and compared by the thousand in a compile, hence the plain loops.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ def dims(sizes: Mapping[str, int] | Iterable[tuple[str, int]]) -> Dims:
 
 def total(dims: Dims) -> int:
     """Number of bits of all dimensions together."""
-    return sum(bits for _, bits in dims)
+    found = 0
+    for _, bits in dims:
+        found += bits
+    return found
 
 
 def fields(dims: Dims) -> Iterator[tuple[str, int, int]]:
@@ -82,7 +88,10 @@ def order(dims: Dims, names: Sequence[str]) -> tuple[int, ...]:
 
 def permute(vector: int, order: Sequence[int]) -> int:
     """The vector whose bit ``i`` is bit ``order[i]`` of ``vector``."""
-    return sum(((vector >> old) & 1) << new for new, old in enumerate(order))
+    made = 0
+    for new, old in enumerate(order):
+        made |= (vector >> old & 1) << new
+    return made
 
 
 def reordered(dims: Dims, names: Sequence[str]) -> Dims:
@@ -113,7 +122,17 @@ def placer(dims: Dims, into: Dims, shifts: Mapping[str, int]) -> Callable[[int],
         (start, (1 << bits) - 1, starts[name] + shifts.get(name, 0)) for name, start, bits in fields(dims)
     ]
 
+    if all(start == to for start, _, to in moves):
+        return _same
+
     def place(vector: int) -> int:
-        return sum(((vector >> start) & mask) << to for start, mask, to in moves)
+        made = 0
+        for start, mask, to in moves:
+            made |= (vector >> start & mask) << to
+        return made
 
     return place
+
+
+def _same(vector: int) -> int:
+    return vector

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from tri_gpu_dialect.layouts import REGISTER, LinearLayout, dim_names
 
@@ -19,6 +20,11 @@ def insert_dim(layout: LinearLayout, axis: int) -> LinearLayout:
 
 def row_major(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
     """``layout`` of the same elements, row-major, in another ``shape``."""
+    return _row_major(layout, tuple(shape))
+
+
+@lru_cache(maxsize=1024)
+def _row_major(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
     names = dim_names(len(shape))
     flat = layout.transpose_outs(layout.out_dims[::-1])
     sizes = dict(zip(names[::-1], reversed(shape), strict=True))
