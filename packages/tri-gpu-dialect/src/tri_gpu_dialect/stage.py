@@ -76,7 +76,7 @@ def ttgir_passes(
     shared = [
         *_layout_passes(convert, policy),
         *(pipeline_passes(options.num_stages, policy) if loops is None else loops),
-        *_memory_passes(),
+        *_memory_passes(policy),
     ]
     listed = PassList(shared)
     for anchor, own in (passes or {}).items():
@@ -109,14 +109,15 @@ def _layout_passes(convert: Pass, policy: DefaultPolicy) -> list[Pass | Anchor]:
     ]
 
 
-def _memory_passes() -> list[Pass | Anchor]:
+def _memory_passes(policy: DefaultPolicy) -> list[Pass | Anchor]:
+    measures = policy.scratch_measures
     return [
         Anchor("ttgir.end"),
         # nothing may move or make shared memory once it has its place
-        FitSharedMemory(),
+        FitSharedMemory(measures=measures),
         Anchor("ttgir.allocate"),
-        AllocateSharedMemory(),
-        InsertBarriers(),
+        AllocateSharedMemory(measures=measures),
+        InsertBarriers(measures=measures),
         Anchor("ttgir.barriers"),
     ]
 

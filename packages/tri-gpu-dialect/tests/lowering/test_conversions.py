@@ -9,7 +9,7 @@ from tri_gpu_dialect.dialect.markers import CONVERSION_BYTES
 from tri_gpu_dialect.edit import all_ops, i32_attribute
 from tri_gpu_dialect.encodings import Blocked, Linear
 from tri_gpu_dialect.layouts import LinearLayout
-from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.plans.scratch import SHARED
 from tri_gpu_dialect.testing import TensorSpec, distributed, kernel, run
 
 DTYPES = {"f32": "f4", "f16": "f2", "i8": "i1", "i1": "i1", "f64": "f8", "i32": "i4", "i16": "i2"}
@@ -78,7 +78,7 @@ def test_the_module_says_how_large_a_piece_is(most: int) -> None:
     module = kernel(sides[:1], sides[1:], body, warps=4, lanes=32)
     module.operation.attributes[CONVERSION_BYTES] = i32_attribute(most)
     (op,) = (op for op in all_ops(module.operation) if op.name == "ttg.convert_layout")
-    assert most // 2 <= scratch_bytes(op) <= max(most, 4 << 10) or scratch_bytes(op) == 64 << 10 <= most
+    assert most // 2 <= SHARED.bytes(op) <= max(most, 4 << 10) or SHARED.bytes(op) == 64 << 10 <= most
     x = random_array("f32", (128, 128))
     y = np.full_like(x, 77)
     run(module, [x, y])

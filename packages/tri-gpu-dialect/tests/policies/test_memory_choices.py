@@ -20,7 +20,7 @@ from tri_gpu_dialect.passes import (
     RemoveLayoutConversions,
     StageMatrixOperands,
 )
-from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.plans.scratch import SHARED
 from tri_gpu_dialect.policies import ByCycles, DefaultPolicy, DotPolicy, InRows, OperandLayout, Written
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 from tri_gpu_dialect.testing.reference import run
@@ -128,5 +128,5 @@ def test_conversions_take_as_much_memory_as_the_policy_says(most: int, taken: in
     module = _compiled(replace(MATRIX_POLICY, conversion_bytes=most), staged=False)
     # at once an operand is 8 KiB, the result 16
     conversions = [op for op in all_ops(module.operation) if op.name == "ttg.convert_layout"]
-    assert max(map(scratch_bytes, conversions)) == taken
+    assert max(map(SHARED.bytes, conversions)) == taken
     _check(module)

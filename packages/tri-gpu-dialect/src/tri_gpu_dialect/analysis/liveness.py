@@ -18,8 +18,9 @@ Dots that run on their own read their buffers until they are waited for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
+from typing import Protocol
 
 from tri_core.ir.regions import is_control, is_loop, region_blocks
 from tri_core.ir.views import isa
@@ -31,7 +32,19 @@ from tri_gpu_dialect.dialect.markers import AWAITED
 from tri_gpu_dialect.dialect.partitions import default_block, partition_blocks
 from tri_gpu_dialect.edit import terminator
 
-__all__ = ["Buffer", "Lives", "buffers", "lives"]
+__all__ = ["Buffer", "Lives", "ScratchNeeds", "buffers", "lives"]
+
+
+class ScratchNeeds(Protocol):
+    """The scratch memory that ops take, :class:`tri_gpu_dialect.plans.scratch.ScratchMeasures` of a target."""
+
+    def bytes(self, op: ir.Operation) -> int:
+        """Bytes of ``op``; 0: none."""
+        ...
+
+    def alignment(self, op: ir.Operation) -> int:
+        """Bytes that they begin at a multiple of."""
+        ...
 
 
 @dataclass(eq=False)
@@ -42,6 +55,8 @@ class Buffer:
     start: int
     end: int
     scratch_bytes: int = 0
+    #: bytes that the scratch memory begins at a multiple of
+    scratch_alignment: int = 1
     #: the region of the kernel's ``ttg.warp_specialize`` that this belongs to, 0 for the default one; None: before it
     partition: int | None = None
     #: whether partitions only copy into it, and the default region waits for every copy
@@ -69,17 +84,17 @@ class Lives:
     loops: Mapping[ir.Operation, tuple[int, int]]
 
 
-def buffers(function: ir.Operation, scratch_bytes: Callable[[ir.Operation], int]) -> list[Buffer]:
+def buffers(function: ir.Operation, scratch: ScratchNeeds) -> list[Buffer]:
     """All buffers and scratch memories of ``function`` with their lives, in program order."""
-    return list(lives(function, scratch_bytes).buffers)
+    return list(lives(function, scratch).buffers)
 
 
-def lives(function: ir.Operation, scratch_bytes: Callable[[ir.Operation], int]) -> Lives:
+def lives(function: ir.Operation, scratch: ScratchNeeds) -> Lives:
     """The lives of all buffers and scratch memories of ``function``, and its loops."""
-    analysis = _Liveness(aliases(function), scratch_bytes)
+    analysis = _Liveness(aliases(function), scratch)
     for block in function.regions[0].blocks:
         analysis.block(block)
-    found = sorted([*analysis.allocated.values(), *analysis.scratch], key=lambda b: b.start)
+    found = sorted([*analysis.allocated.values(), *analysis.scratches], key=lambda b: b.start)
     return Lives(found, analysis.spans)
 
 
@@ -92,11 +107,11 @@ class _Loop:
 @dataclass
 class _Liveness:
     aliases: Aliases
-    scratch_bytes: Callable[[ir.Operation], int]
+    scratch: ScratchNeeds
     number: int = 0
     loops: list[_Loop] = field(default_factory=list)
     allocated: dict[int, Buffer] = field(default_factory=dict)
-    scratch: list[Buffer] = field(default_factory=list)
+    scratches: list[Buffer] = field(default_factory=list)
     partition: int | None = None
     #: buffers that dots may be reading
     under_way: set[int] = field(default_factory=set)
@@ -116,11 +131,14 @@ class _Liveness:
         if allocates_shared(op):
             (index,) = self.aliases.of[op.results[0]]
             awaited = AWAITED in op.attributes
-            self.allocated[index] = Buffer(op, self.number, self.number, 0, self.partition, awaited)
+            self.allocated[index] = Buffer(
+                op, self.number, self.number, partition=self.partition, awaited=awaited
+            )
         elif isa(op, WarpGroupDotWaitOp):
             self.dots_done(op)
-        elif size := self.scratch_bytes(op):
-            self.scratch.append(Buffer(op, self.number, self.number, size, self.partition))
+        elif size := self.scratch.bytes(op):
+            alignment = self.scratch.alignment(op)
+            self.scratches.append(Buffer(op, self.number, self.number, size, alignment, self.partition))
 
     def control(self, op: ir.Operation) -> bool:
         """Go through the regions of ``op``; whether it is known in what order they run."""

@@ -15,8 +15,8 @@ from tri_gpu_dialect.async_units.analysis.rings import RingUse
 from tri_gpu_dialect.dialect import LocalAllocOp
 from tri_gpu_dialect.edit import all_ops, block_ops, unconverted
 from tri_gpu_dialect.encodings import Encoding
-from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.plans.halves import cut
+from tri_gpu_dialect.plans.scratch import ScratchMeasures
 from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
@@ -40,13 +40,13 @@ class Beside:
     after: int
 
 
-def beside(function: ir.Operation, uses: Sequence[RingUse]) -> Beside:
-    """What ``function`` needs beside rings for the loads of ``uses``, at most."""
+def beside(function: ir.Operation, uses: Sequence[RingUse], measures: ScratchMeasures) -> Beside:
+    """What ``function`` needs beside rings for the loads of ``uses``, at most; ``measures``: of scratch memory, the target's."""
     gone = {op for use in uses for buffer in use.buffers for op in buffer.replaced}
     loads = {buffer.load for use in uses for buffer in use.buffers}
     body = block_ops(function.regions[0].blocks[0])
     last = max((i for i, op in enumerate(body) if loads & set(all_ops(op))), default=-1)
-    during, after = _Sum(), _Sum()
+    during, after = _Sum(measures), _Sum(measures)
     for i, outer in enumerate(body):
         for op in all_ops(outer):
             if op not in gone:
@@ -58,6 +58,7 @@ def beside(function: ir.Operation, uses: Sequence[RingUse]) -> Beside:
 class _Sum:
     """Buffers live at the same time; tiles on their way and scratch memory one after the other."""
 
+    measures: ScratchMeasures
     buffers: int = 0
     scratch: int = 0
     staged: list[tuple[int, int]] = field(default_factory=list)
@@ -68,7 +69,7 @@ class _Sum:
         elif isa(op, *_STORES):
             self.staged.append(_staged(op))
         else:
-            self.scratch = max(self.scratch, scratch_bytes(op))
+            self.scratch = max(self.scratch, self.measures.bytes(op))
 
     def total(self, *, pieces: bool) -> int:
         # a tile is staged after the conversion that gives it a layout for that

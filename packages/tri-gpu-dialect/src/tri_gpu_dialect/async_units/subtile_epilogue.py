@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -39,7 +38,7 @@ from tri_gpu_dialect.plans.halves import Cut, cut, halves
 from tri_gpu_dialect.policies.async_units import BlockCopies
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
+from tri_gpu_dialect.transforms.memory.placement import bytes_needed
 from tri_gpu_dialect.types import bitwidth
 
 __all__ = ["SubtileEpilogue"]
@@ -55,7 +54,6 @@ class SubtileEpilogue(Pass):
     former_names: ClassVar[tuple[str, ...]] = ("split-stores",)
 
     policy: DefaultPolicy = DEFAULT_POLICY
-    allocation: AllocateSharedMemory = field(default_factory=AllocateSharedMemory)
     large_bytes: int = 1 << 16
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
@@ -66,7 +64,7 @@ class SubtileEpilogue(Pass):
             return
         for function in functions(module):
             made: dict[tuple[ir.Value, ir.Type], ir.Value] = {}
-            while self.allocation.needed(function) > limit:
+            while bytes_needed(function, self.policy.scratch_measures) > limit:
                 stores = _stores(function, copies)
                 if not stores:
                     why = "no tile on its way to a descriptor can be halved within threads"
@@ -79,8 +77,9 @@ class SubtileEpilogue(Pass):
 
     def is_room_kept(self, function: ir.Operation, store: _Store, limit: int) -> bool:
         """Whether as many CTAs have room in ``limit`` with halves of the tile in one place as with the whole, at least one."""
-        whole = self.allocation.needed(function)
-        halved = self.allocation.needed(function, {store.buffer: store.bytes // 2})
+        measures = self.policy.scratch_measures
+        whole = bytes_needed(function, measures)
+        halved = bytes_needed(function, measures, {store.buffer: store.bytes // 2})
         return whole <= limit and limit // whole == limit // halved
 
 

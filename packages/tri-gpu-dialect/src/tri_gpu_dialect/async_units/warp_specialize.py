@@ -129,7 +129,7 @@ class WarpSpecialize(Pass):
             return wanted
         fixed = _SPARE + sum(use.bytes for use, s in zip(first, streams, strict=True) if not s)
         each = max(sum(use.bytes for use, s in zip(first, streams, strict=True) if s), 1)
-        needs = beside(function, uses)
+        needs = beside(function, uses, self.policy.scratch_measures)
         room = limit - fixed - needs.whole
         if room // each < max(wanted):
             # what is stored in a loop with loads may go in pieces

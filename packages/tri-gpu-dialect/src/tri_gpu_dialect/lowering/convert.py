@@ -224,13 +224,15 @@ def _machine_level(
 ) -> tuple[LoweredModule, Primitives]:
     """The ``llvm`` dialect with machine ops, and the words that it was written in."""
     target, options = context.target, context.options
+    rules = table(target, options)
     if SHARED_BYTES not in module.operation.attributes:
         # text of another compiler, which places shared memory and barriers where it lowers
-        for step in (AllocateSharedMemory(), InsertBarriers()):
+        measures = rules.scratch_measures
+        for step in (AllocateSharedMemory(measures=measures), InsertBarriers(measures=measures)):
             step.apply(module, context)
     shape = _Shape.of(module)
     words = primitives(target, options, shape.threads_per_warp, shape.total_num_warps)
-    lowered = lower(module, target, options, words, table(target, options))
+    lowered = lower(module, target, options, words, rules)
     if context.on_pass is not None:
         context.on_pass("llir", "lower", lowered.module)
     return lowered, words

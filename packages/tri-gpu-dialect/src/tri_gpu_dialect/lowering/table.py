@@ -15,6 +15,8 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.axis_rules import SHARED, AxisRules
 from tri_gpu_dialect.lowering.context import Lowered, Lowering
+from tri_gpu_dialect.plans.scratch import SHARED as SHARED_SCRATCH_MEASURES
+from tri_gpu_dialect.plans.scratch import ScratchMeasures
 
 __all__ = ["Condition", "LoweringTable", "Rule", "RuleEntry"]
 
@@ -44,10 +46,14 @@ class RuleEntry:
 
 @dataclass
 class LoweringTable:
-    """Rules by op name, best first; ``axis_rules``: what is known of addresses, as the target's policy says."""
+    """Rules by op name, best first.
+
+    ``axis_rules``: what is known of addresses, ``scratch_measures``: the shared memory that ops take, both as the target's policy says.
+    """
 
     rules: dict[str, list[RuleEntry]] = field(default_factory=dict)
     axis_rules: AxisRules = SHARED
+    scratch_measures: ScratchMeasures = SHARED_SCRATCH_MEASURES
 
     def add(
         self,

@@ -16,7 +16,7 @@ from tri_gpu_dialect.plans.conversion import (
 )
 from tri_gpu_dialect.plans.reduction import ReductionPlan, plan_reduction
 from tri_gpu_dialect.plans.scanning import ScanPlan, plan_scan
-from tri_gpu_dialect.plans.scratch import NeedsScratch, scratch_alignment, scratch_bytes
+from tri_gpu_dialect.plans.scratch import NeedsScratch, ScratchMeasure, ScratchMeasures
 
 __all__ = [
     "ConversionPlan",
@@ -24,13 +24,13 @@ __all__ = [
     "NeedsScratch",
     "ReductionPlan",
     "ScanPlan",
+    "ScratchMeasure",
+    "ScratchMeasures",
     "ThroughShared",
     "block_memory",
     "in_words",
     "plan_conversion",
     "plan_reduction",
     "plan_scan",
-    "scratch_alignment",
-    "scratch_bytes",
     "views",
 ]

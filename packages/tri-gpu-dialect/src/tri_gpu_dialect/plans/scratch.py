@@ -1,22 +1,24 @@
 """The shared memory that an op needs for itself while it runs, beside the buffers of the program.
 
 An op says how much where it is defined, by the trait :class:`NeedsScratch`; for the ops of the language it is said here, for it follows
-from the plans that their lowerings follow.  Passes ask :func:`scratch_bytes` and :func:`scratch_alignment`.
+from the plans that their lowerings follow.  The table is a target's: :data:`SHARED`, and what its backend adds, or says otherwise of ops
+that it lowers in its own way, in ``DefaultPolicy.scratch_measures``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from tri_core.dialects.tt import GatherOp, JoinOp, PointerType, ReduceOp, ScanOp
 from tri_core.errors import VerificationError
 from tri_core.ir.traits import Trait, source_of
-from tri_core.ir.views import cast, isa
+from tri_core.ir.views import cast
+from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
-from tri_gpu_dialect.dialect import TensormapCreateOp
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
 from tri_gpu_dialect.dialect.markers import CONVERSION_BYTES
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, LinearLayout
@@ -27,14 +29,15 @@ from tri_gpu_dialect.plans.reduction import plan_reduction
 from tri_gpu_dialect.plans.scanning import plan_scan
 
 __all__ = [
+    "SHARED",
     "NeedsScratch",
+    "ScratchMeasure",
+    "ScratchMeasures",
     "atomic_scratch_bytes",
     "conversion_bytes",
     "conversion_scratch_bytes",
     "element_bits",
     "element_bytes",
-    "scratch_alignment",
-    "scratch_bytes",
 ]
 
 #: bytes of the widest access
@@ -64,16 +67,58 @@ class NeedsScratch(Trait):
     """
 
 
-def scratch_bytes(op: ir.Operation) -> int:
-    """Bytes of shared memory that lowering ``op`` takes; 0 for most ops.
+@dataclass(frozen=True)
+class ScratchMeasure:
+    """What lowering an op takes: ``bytes(op)`` of shared memory (0: none, for this op), at a multiple of ``alignment`` bytes."""
 
-    VerificationError for an op that declares :class:`NeedsScratch` and does not say how much.
-    """
-    name = op.name
-    measure = _MEASURES.get(name)
-    if measure is not None:
-        return measure(op)
-    return _declared(op) if NeedsScratch.declared_by(name) else 0
+    bytes: Callable[[ir.Operation], int]
+    alignment: int = _ALIGNMENT
+
+
+@dataclass(frozen=True, eq=False)
+class ScratchMeasures:
+    """The measures of a target, by names of ops; an op without one takes what it declares (:class:`NeedsScratch`), or nothing."""
+
+    by_name: Mapping[str, ScratchMeasure]
+
+    def __repr__(self) -> str:
+        return f"ScratchMeasures({', '.join(sorted(self.by_name))})"
+
+    def with_measures(self, measures: Mapping[str, ScratchMeasure]) -> ScratchMeasures:
+        """These measures and ``measures``, which go before them."""
+        return ScratchMeasures(MappingProxyType({**self.by_name, **measures}))
+
+    def bytes(self, op: ir.Operation) -> int:
+        """Bytes of shared memory that lowering ``op`` takes; 0 for most ops.
+
+        VerificationError where the target's measure, or an op that declares :class:`NeedsScratch`, gives no number of bytes.
+        """
+        name = op.name
+        measure = self.by_name.get(name)
+        if measure is not None:
+            return _measured(op, measure)
+        return _declared(op) if NeedsScratch.declared_by(name) else 0
+
+    def alignment(self, op: ir.Operation) -> int:
+        """Bytes that the memory of :meth:`bytes` begins at a multiple of."""
+        measure = self.by_name.get(op.name)
+        if measure is not None:
+            return measure.alignment
+        declared = (
+            getattr(op.opview, "scratch_alignment", None) if NeedsScratch.declared_by(op.name) else None
+        )
+        return _ALIGNMENT if declared is None else int(declared())
+
+
+def _measured(op: ir.Operation, measure: ScratchMeasure) -> int:
+    size = measure.bytes(op)
+    if not isinstance(size, int) or size < 0:
+        raise VerificationError(
+            f"the target's measure of the scratch memory of {op.name} gives {size!r}, no number of bytes",
+            location=source_location(op.location),
+            remedy=f"correct what the backend's DefaultPolicy.scratch_measures has for {op.name}",
+        )
+    return size
 
 
 def _declared(op: ir.Operation) -> int:
@@ -180,14 +225,6 @@ def atomic_scratch_bytes(op: ir.Operation) -> int:
     return _whole(result.type) if any(masks.get(dim) for dim in (LANE, WARP, BLOCK)) else 0
 
 
-def scratch_alignment(op: ir.Operation) -> int:
-    """Bytes that the memory of :func:`scratch_bytes` begins at a multiple of."""
-    if isa(op, TensormapCreateOp):
-        return _TENSORMAP_BYTES
-    declared = getattr(op.opview, "scratch_alignment", None) if NeedsScratch.declared_by(op.name) else None
-    return _ALIGNMENT if declared is None else int(declared())
-
-
 def _tensormap(_: ir.Operation) -> int:
     return _TENSORMAP_BYTES
 
@@ -197,19 +234,22 @@ def _descriptor(op: ir.Operation) -> int:
     return 0 if known_at_launch(op) else _TENSORMAP_BYTES
 
 
-_MEASURES: dict[str, Callable[[ir.Operation], int]] = {
-    "ttg.convert_layout": _convert,
-    "tt.expand_dims": _expand_dims,
-    "tt.reshape": _reshape,
-    "tt.trans": _trans,
-    "tt.join": _join,
-    "tt.reduce": _reduce,
-    "tt.scan": _scan,
-    "tt.gather": _gather,
-    "tt.histogram": _histogram,
-    "tt.atomic_rmw": atomic_scratch_bytes,
-    "tt.atomic_cas": atomic_scratch_bytes,
-    "tt.atomic_poll": atomic_scratch_bytes,
-    "ttg.tensormap_create": _tensormap,
-    "tt.make_tensor_descriptor": _descriptor,
+_MEASURES: dict[str, ScratchMeasure] = {
+    "ttg.convert_layout": ScratchMeasure(_convert),
+    "tt.expand_dims": ScratchMeasure(_expand_dims),
+    "tt.reshape": ScratchMeasure(_reshape),
+    "tt.trans": ScratchMeasure(_trans),
+    "tt.join": ScratchMeasure(_join),
+    "tt.reduce": ScratchMeasure(_reduce),
+    "tt.scan": ScratchMeasure(_scan),
+    "tt.gather": ScratchMeasure(_gather),
+    "tt.histogram": ScratchMeasure(_histogram),
+    "tt.atomic_rmw": ScratchMeasure(atomic_scratch_bytes),
+    "tt.atomic_cas": ScratchMeasure(atomic_scratch_bytes),
+    "tt.atomic_poll": ScratchMeasure(atomic_scratch_bytes),
+    "ttg.tensormap_create": ScratchMeasure(_tensormap, _TENSORMAP_BYTES),
+    "tt.make_tensor_descriptor": ScratchMeasure(_descriptor),
 }
+
+#: the measures of the ops that all targets have, which the generic rules lower
+SHARED = ScratchMeasures(MappingProxyType(_MEASURES))

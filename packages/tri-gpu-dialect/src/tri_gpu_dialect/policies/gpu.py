@@ -11,6 +11,8 @@ from tri_gpu_dialect.analysis.axis_rules import AxisRules
 from tri_gpu_dialect.analysis.layout_rules import SHARED as SHARED_LAYOUT_RULES
 from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 from tri_gpu_dialect.plans.conversion import PIECE_BYTES
+from tri_gpu_dialect.plans.scratch import SHARED as SHARED_SCRATCH_MEASURES
+from tri_gpu_dialect.plans.scratch import ScratchMeasures
 from tri_gpu_dialect.policies.async_units import AsyncPolicy, Specialization
 from tri_gpu_dialect.policies.loads import LoadStrategy
 from tri_gpu_dialect.policies.matrix import MatrixInstruction, choose
@@ -69,6 +71,8 @@ class DefaultPolicy(TypedFields):
     ``axis_rules``: how ops change what is known of addresses, ``SHARED.with_rules({...})`` with rules of the backend's own; its
     lowering table has the same.
     ``layout_rules``: how layouts of operands and results of ops hang together, in the same way.
+    ``scratch_measures``: how much shared memory ops take while they run, ``SHARED.with_measures({...})`` for what the backend lowers in
+    its own way; its lowering table has the same.
     """
 
     max_vector_bits: int = 128
@@ -80,6 +84,7 @@ class DefaultPolicy(TypedFields):
     #: rules are code of the backend, which is in every key
     axis_rules: AxisRules = field(default=SHARED_AXIS_RULES, repr=False)
     layout_rules: LayoutRules = field(default=SHARED_LAYOUT_RULES, repr=False)
+    scratch_measures: ScratchMeasures = field(default=SHARED_SCRATCH_MEASURES, repr=False)
 
     def vector_bits(self, element_bits: int, space: str) -> int:
         """The widest access in bits, in any memory."""

@@ -15,7 +15,7 @@ from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Memory, Target, TargetKey, TargetSpec
 from tri_gpu_dialect.lowering import Builder, LoweringTable, Primitives, generic_table, lower
-from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.plans.scratch import SHARED, ScratchMeasures
 from tri_gpu_dialect.testing.machine import BarrierOp, PartitionBarrierOp, ProgramOp, ShuffleOp, ThreadIdOp
 from tri_gpu_dialect.testing.matrix import MatrixOp
 from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
@@ -94,15 +94,15 @@ def make_target(threads_per_warp: int = 32, dtypes: Sequence[str] = ("fp16", "bf
     )
 
 
-def place_in_memory(module: ir.Module) -> int:
+def place_in_memory(module: ir.Module, measures: ScratchMeasures = SHARED) -> int:
     """Give every op that needs shared memory a place of its own, with barriers before; bytes in all.
 
-    A stand-in for the allocation and barrier passes, in which no two ops share memory.
+    A stand-in for the allocation and barrier passes, in which no two ops share memory; ``measures``: the target's.
     """
     used = 0
     i32 = ir.IntegerType.get_signless(32)
     for op in list(_all_ops(module.operation)):
-        size = buffer_bytes(op.results[0].type) if op.name == "ttg.local_alloc" else scratch_bytes(op)
+        size = buffer_bytes(op.results[0].type) if op.name == "ttg.local_alloc" else measures.bytes(op)
         if size:
             op.attributes["allocation.offset"] = ir.IntegerAttr.get(i32, used)
             used = -(-(used + size) // 128) * 128
@@ -148,9 +148,10 @@ def run(
     total = ir.IntegerAttr(attributes[extra]).value if extra in attributes else warps
     target = target or make_target(lanes)
     options = options or CommonOptions(num_warps=warps)
-    place_in_memory(module)
+    table = table or generic_table()
+    place_in_memory(module, table.scratch_measures)
     made = words(target, options, threads_per_warp=lanes, num_warps=total)
-    lowered = lower(module, target, options, made, table or generic_table())
+    lowered = lower(module, target, options, made, table)
     lowered.module.operation.verify()
     simulate(
         lowered.module,

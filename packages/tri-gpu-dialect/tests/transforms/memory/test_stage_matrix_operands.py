@@ -13,10 +13,10 @@ from tri_gpu_dialect.edit import all_ops, functions
 from tri_gpu_dialect.encodings import DotOperand, SwizzledShared, decode
 from tri_gpu_dialect.layouts import LANE, REGISTER, WARP
 from tri_gpu_dialect.passes import AccelerateMatmul, Coalesce, RemoveLayoutConversions, StageMatrixOperands
-from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.plans.scratch import SHARED
 from tri_gpu_dialect.remarks import remarks_of
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
+from tri_gpu_dialect.transforms.memory.placement import bytes_needed
 from tri_gpu_dialect.transforms.memory.stage_matrix_operands import is_matrix_operand
 
 PASSES = (
@@ -125,7 +125,7 @@ def test_operands_come_out_of_swizzled_buffers(run, case: str, warps: int) -> No
     module: ir.Module = run(program(case), *PASSES, num_warps=warps)
     made = [source(value) for value in operands(module)]
     # what warps exchange among their own lanes needs no memory
-    reads = [op for op in made if op.name != "ttg.convert_layout" or scratch_bytes(op)]
+    reads = [op for op in made if op.name != "ttg.convert_layout" or SHARED.bytes(op)]
     assert reads
     for read in reads:
         assert read.name == "ttg.local_load"
@@ -146,7 +146,7 @@ def test_a_chained_operand_stays_in_its_threads(run, warps: int) -> None:  # typ
     first = operands(module)[2]
     made = source(first)
     assert made.name == "ttg.convert_layout"
-    assert scratch_bytes(made) == 0
+    assert SHARED.bytes(made) == 0
     moves = layouts.of(first.type).invert_and_compose(layouts.of(made.operands[0].type))
     assert moves.has_in(REGISTER)
     assert source(operands(module)[3]).name == "ttg.local_load"
@@ -158,7 +158,7 @@ def test_one_warp_exchanges_by_shuffles_or_memory(run, case: str) -> None:  # ty
     module: ir.Module = run(program(case), *PASSES, num_warps=1)
     for value in operands(module):
         made = source(value)
-        assert made.name == "ttg.local_load" or scratch_bytes(made) == 0
+        assert made.name == "ttg.local_load" or SHARED.bytes(made) == 0
     assert exchanges(module) == []
 
 
@@ -175,7 +175,7 @@ def test_no_exchange_of_an_operand_is_left(run, case: str, warps: int) -> None: 
 def exchanges(module: ir.Module) -> list[ir.Operation]:
     """Conversions to operands of matrix instructions that go through scratch memory."""
     found = [op for op in all_ops(module.operation) if op.name == "ttg.convert_layout"]
-    return [op for op in found if is_matrix_operand(op.results[0]) and scratch_bytes(op)]
+    return [op for op in found if is_matrix_operand(op.results[0]) and SHARED.bytes(op)]
 
 
 _LARGE = """
@@ -203,5 +203,5 @@ def test_an_operand_is_converted_in_pieces_where_its_buffer_is_too_large(  # typ
     assert module.operation.verify()
     assert [source(value).name for value in operands(module)] == [made, "ttg.local_load"]
     (function,) = functions(module)
-    assert AllocateSharedMemory().needed(function) <= limit
+    assert bytes_needed(function, SHARED) <= limit
     assert len(remarks_of(module)) == (made == "ttg.convert_layout")

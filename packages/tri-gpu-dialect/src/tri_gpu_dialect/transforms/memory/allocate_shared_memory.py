@@ -12,10 +12,9 @@ Both only where as many CTAs as before have room beside each other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from types import MappingProxyType
 from typing import ClassVar
 
 from tri_core.api import OutOfResources, Pass, StageContext
@@ -30,23 +29,25 @@ from tri_gpu_dialect.analysis.liveness import Buffer, buffers
 from tri_gpu_dialect.analysis.pressure import accumulator_registers
 from tri_gpu_dialect.dialect import AsyncCopyLocalToDescriptorOp
 from tri_gpu_dialect.edit import functions, i32_attribute, module_int
-from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.plans.scratch import SHARED, ScratchMeasures
 from tri_gpu_dialect.transforms.memory.nearest_fit import nearest_fit
-from tri_gpu_dialect.transforms.memory.placement import Need, extent, place
+from tri_gpu_dialect.transforms.memory.placement import Need, bytes_needed, extent, place
 
 __all__ = ["AllocateSharedMemory"]
-
-_NO_SIZES: Mapping[ir.Operation, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class AllocateSharedMemory(Pass):
-    """See the module; what takes at most ``apart_bytes`` is kept apart from the next."""
+    """See the module; what takes at most ``apart_bytes`` is kept apart from the next.
+
+    ``measures``: of scratch memory, the target's.
+    """
 
     name: ClassVar[str] = "allocate-shared-memory"
     required: ClassVar[bool] = True
 
     apart_bytes: int = 8192
+    measures: ScratchMeasures = SHARED
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Set ``allocation.offset`` and ``ttg.shared``; OutOfResources when the target has too little."""
@@ -66,8 +67,8 @@ class AllocateSharedMemory(Pass):
 
     def too_large(self, module: ir.Module, total: int, limit: int, num_stages: int) -> OutOfResources:
         """The error for a module that needs ``total`` bytes, with what would fit."""
-        kernel = max(functions(module), key=self.needed)
-        needs = [Need.of(b) for b in buffers(kernel, scratch_bytes)]
+        kernel = max(functions(module), key=lambda function: bytes_needed(function, self.measures))
+        needs = [Need.of(b) for b in buffers(kernel, self.measures)]
         fit = nearest_fit(needs, limit, num_stages, lambda given: extent(place(given)))
         return OutOfResources(
             f"the kernel needs {total} bytes of shared memory; the target has {limit}",
@@ -81,7 +82,7 @@ class AllocateSharedMemory(Pass):
 
     def placed(self, function: ir.Operation, room: _Room) -> list[tuple[Need, int]]:
         """Every buffer and scratch memory of ``function`` with its offset in bytes; kept apart if that costs no CTA."""
-        found = buffers(function, scratch_bytes)
+        found = buffers(function, self.measures)
         close = place([Need.of(b) for b in found])
         stored, none = frozenset(i for i, b in enumerate(found) if _is_stored(b)), frozenset[int]()
         most = room.beside_as_many(extent(close))
@@ -91,11 +92,6 @@ class AllocateSharedMemory(Pass):
             if most is None or extent(wide) <= most:
                 return wide
         return close
-
-    def needed(self, function: ir.Operation, sizes: Mapping[ir.Operation, int] = _NO_SIZES) -> int:
-        """The bytes of shared memory that ``function`` takes at least, as it is, or with buffers of other ``sizes`` in bytes."""
-        needs = [Need.of(b) for b in buffers(function, scratch_bytes)]
-        return extent(place([replace(n, size=sizes.get(n.buffer.op, n.size)) for n in needs]))
 
     def apart(
         self, found: Sequence[Buffer], before: AbstractSet[int], after: AbstractSet[int]

@@ -34,7 +34,7 @@ from tri_gpu_dialect.dialect import (
 )
 from tri_gpu_dialect.edit import ancestor_in, block_ops, functions
 from tri_gpu_dialect.encodings import SharedEncoding, decode
-from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.plans.scratch import SHARED, ScratchMeasures
 from tri_gpu_dialect.transforms.memory.placement import Need, extent, place
 
 __all__ = ["BufferCSE"]
@@ -44,11 +44,12 @@ _FREE = "ttg.local_dealloc"
 
 @dataclass(frozen=True)
 class BufferCSE(Pass):
-    """See the module; buffers that ops may write to (mutable ones) are left alone."""
+    """See the module; buffers that ops may write to (mutable ones) are left alone.  ``measures``: of scratch memory, the target's."""
 
     name: ClassVar[str] = "buffer-cse"
 
     transposed: bool = False
+    measures: ScratchMeasures = SHARED
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite every function of ``module``."""
@@ -77,10 +78,9 @@ class BufferCSE(Pass):
             else:
                 yield kept, found
 
-    @staticmethod
-    def fits(function: ir.Operation, pairs: Sequence[tuple[_Filled, _Filled]], limit: int) -> bool:
+    def fits(self, function: ir.Operation, pairs: Sequence[tuple[_Filled, _Filled]], limit: int) -> bool:
         """Whether ``function`` needs at most ``limit`` bytes once the first of each pair takes the second's place, or less than now."""
-        found = buffers(function, scratch_bytes)
+        found = buffers(function, self.measures)
         own = {buffer.op: buffer for buffer in found}
         now = extent(place([Need.of(buffer) for buffer in found]))
         for kept, other in pairs:

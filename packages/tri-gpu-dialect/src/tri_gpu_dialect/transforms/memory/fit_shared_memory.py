@@ -8,7 +8,6 @@ from registers again.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -20,9 +19,9 @@ from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import LocalAllocOp, LocalDotOp
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, DotOperand, transform
+from tri_gpu_dialect.plans.scratch import SHARED, ScratchMeasures
 from tri_gpu_dialect.remarks import add_remark
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
-from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
+from tri_gpu_dialect.transforms.memory.placement import buffer_bytes, bytes_needed
 from tri_gpu_dialect.transforms.memory.stage_dot_operands import allocated
 from tri_gpu_dialect.types import tensor_info, tensor_type
 
@@ -31,12 +30,15 @@ __all__ = ["FitSharedMemory"]
 
 @dataclass(frozen=True)
 class FitSharedMemory(Pass):
-    """See the module; runs right before ``allocate-shared-memory``.  No part of a dot has k below ``shortest``."""
+    """See the module; runs right before ``allocate-shared-memory``, with the same ``measures`` of scratch memory.
+
+    No part of a dot has k below ``shortest``.
+    """
 
     name: ClassVar[str] = "fit-shared-memory"
 
     shortest: int = 16
-    allocation: AllocateSharedMemory = field(default_factory=AllocateSharedMemory)
+    measures: ScratchMeasures = SHARED
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Edit the dots of functions that need more than the target has."""
@@ -45,7 +47,7 @@ class FitSharedMemory(Pass):
             return
         for function in functions(module):
             dots = [op for op in all_ops(function) if isa(op, LocalDotOp)]
-            if dots and self.allocation.needed(function) > limit:
+            if dots and bytes_needed(function, self.measures) > limit:
                 threads = (module_int(module, "ttg.num-warps"), module_int(module, "ttg.threads-per-warp"))
                 self.shrink(function, dots, limit, threads)
 
@@ -59,7 +61,7 @@ class FitSharedMemory(Pass):
         for dot in dots:
             _bring_near(dot)
         left = sorted(dots, key=_bytes)
-        while left and self.allocation.needed(function) > limit:
+        while left and bytes_needed(function, self.measures) > limit:
             dot = left.pop()
             add_remark(
                 self.name,

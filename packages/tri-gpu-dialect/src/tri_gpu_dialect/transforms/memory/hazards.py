@@ -32,7 +32,8 @@ from tri_gpu_dialect.analysis.alias import Aliases, aliases, allocates_shared
 from tri_gpu_dialect.base import MemDescType, SharedMemoryAttr
 from tri_gpu_dialect.dialect import AsyncWaitOp, BarrierOp
 from tri_gpu_dialect.edit import SHARED, all_ops, barrier, block_ops, copies_to_shared, is_barrier
-from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.plans.scratch import SHARED as SHARED_MEASURES
+from tri_gpu_dialect.plans.scratch import ScratchMeasures
 from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
 
 __all__ = [
@@ -200,6 +201,7 @@ class Walk:
     """Goes through ``function`` and puts barriers in."""
 
     aliases: Aliases
+    measures: ScratchMeasures
     orderings: list[Ordering] = field(default_factory=list)
     #: waits that have their barrier
     waits: set[ir.Operation] = field(default_factory=set)
@@ -207,12 +209,13 @@ class Walk:
     behind: Sequence[ir.Operation] = ()
 
     @classmethod
-    def through(cls, function: ir.Operation) -> None:
+    def through(cls, function: ir.Operation, measures: ScratchMeasures = SHARED_MEASURES) -> None:
         """Insert ``ttg.barrier`` ops, and what the orderings of the ops in ``function`` need.
 
+        ``measures``: the target's, by which the memory of ops was allocated.
         VerificationError for an op whose accesses go on after it and that no ordering knows.
         """
-        walk, ops = cls(aliases(function)), all_ops(function)
+        walk, ops = cls(aliases(function), measures), all_ops(function)
         for kind in _ORDERINGS.values():
             if any(map(kind.concerns, ops)):
                 walk.orderings.append(kind(walk, len(walk.orderings)))
@@ -327,7 +330,7 @@ class Walk:
         if "allocation.offset" not in op.attributes or allocates_shared(op):
             return None
         start = ir.IntegerAttr(op.attributes["allocation.offset"]).value
-        return (start, start + scratch_bytes(op))
+        return (start, start + self.measures.bytes(op))
 
     def effects(self, op: ir.Operation) -> Accesses:
         """What ``op`` reads and writes of buffers."""

@@ -12,6 +12,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import functions
+from tri_gpu_dialect.plans.scratch import SHARED, ScratchMeasures
 from tri_gpu_dialect.transforms.memory.hazards import Walk
 
 __all__ = ["InsertBarriers"]
@@ -19,12 +20,14 @@ __all__ = ["InsertBarriers"]
 
 @dataclass(frozen=True)
 class InsertBarriers(Pass):
-    """See the module; runs after ``allocate-shared-memory``."""
+    """See the module; runs after ``allocate-shared-memory``, with the same ``measures`` of scratch memory."""
 
     name: ClassVar[str] = "insert-barriers"
     required: ClassVar[bool] = True
 
+    measures: ScratchMeasures = SHARED
+
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Insert ``ttg.barrier`` ops."""
         for function in functions(module):
-            Walk.through(function)
+            Walk.through(function, self.measures)

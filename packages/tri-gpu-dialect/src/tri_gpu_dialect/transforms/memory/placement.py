@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.liveness import Buffer
+from tri_gpu_dialect.analysis.liveness import Buffer, ScratchNeeds, buffers
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.layouts.shared import padded_size
-from tri_gpu_dialect.plans import scratch_alignment
 from tri_gpu_dialect.types import bitwidth
 
-__all__ = ["ALIGNMENT", "Need", "buffer_bytes", "extent", "place"]
+__all__ = ["ALIGNMENT", "Need", "buffer_bytes", "bytes_needed", "extent", "place"]
 
 #: bytes that every offset is a multiple of: the widest access
 ALIGNMENT = 16
+
+_NO_SIZES: Mapping[ir.Operation, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Need:
     def of(cls, buffer: Buffer) -> Need:
         """What ``buffer`` needs."""
         if buffer.is_scratch:
-            return cls(buffer, buffer.scratch_bytes, max(scratch_alignment(buffer.op), ALIGNMENT))
+            return cls(buffer, buffer.scratch_bytes, max(buffer.scratch_alignment, ALIGNMENT))
         type_ = buffer.op.results[0].type
         encoding = decode(type_.encoding)
         stated = buffer.op.attributes
@@ -71,3 +75,11 @@ def place(needs: list[Need]) -> list[tuple[Need, int]]:
             offset = max(offset, -(-high // need.alignment) * need.alignment)
         placed.append((need, offset))
     return placed
+
+
+def bytes_needed(
+    function: ir.Operation, scratch: ScratchNeeds, sizes: Mapping[ir.Operation, int] = _NO_SIZES
+) -> int:
+    """The bytes of shared memory that ``function`` takes at least, as it is, or with buffers of other ``sizes`` in bytes."""
+    needs = [Need.of(b) for b in buffers(function, scratch)]
+    return extent(place([replace(n, size=sizes.get(n.buffer.op, n.size)) for n in needs]))

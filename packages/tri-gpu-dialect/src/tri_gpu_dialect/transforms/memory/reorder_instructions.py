@@ -29,7 +29,8 @@ from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import LocalAllocOp, LocalLoadOp
 from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions
 from tri_gpu_dialect.encodings import DotOperand
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
+from tri_gpu_dialect.plans.scratch import SHARED, ScratchMeasures
+from tri_gpu_dialect.transforms.memory.placement import bytes_needed
 
 __all__ = ["ReorderInstructions"]
 
@@ -39,9 +40,11 @@ _PASSED = (LocalLoadOp, LoadOp, ReduceOp, ScanOp)
 
 @dataclass(frozen=True)
 class ReorderInstructions(Pass):
-    """See the module; runs before shared memory is allocated."""
+    """See the module; runs before shared memory is allocated, with the same ``measures`` of scratch memory."""
 
     name: ClassVar[str] = "reorder-instructions"
+
+    measures: ScratchMeasures = SHARED
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Move the reads of every function of ``module``."""
@@ -50,7 +53,7 @@ class ReorderInstructions(Pass):
             moved = _Moves()
             for block in _blocks(function):
                 moved.sink_all(block)
-            if moved.places and limit is not None and AllocateSharedMemory().needed(function) > limit:
+            if moved.places and limit is not None and bytes_needed(function, self.measures) > limit:
                 moved.undo()
                 text = (
                     "operands are read early: with {} bytes of shared memory their buffers cannot live longer"

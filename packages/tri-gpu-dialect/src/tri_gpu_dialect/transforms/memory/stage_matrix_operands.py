@@ -12,7 +12,6 @@ the target has with such buffers, the largest operands are converted.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -29,13 +28,11 @@ from tri_gpu_dialect.dialect import ConvertLayoutOp, LocalAllocOp, LocalLoadOp
 from tri_gpu_dialect.edit import all_ops, convert, functions
 from tri_gpu_dialect.encodings import DotOperand, DotScale, MatrixEncoding, SharedEncoding
 from tri_gpu_dialect.layouts import BLOCK, REGISTER, Banks
-from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_in_block
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy, DotPolicy
 from tri_gpu_dialect.policies.operands import Written
 from tri_gpu_dialect.remarks import add_remark
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
-from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
+from tri_gpu_dialect.transforms.memory.placement import buffer_bytes, bytes_needed
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["StageMatrixOperands", "is_matrix_operand"]
@@ -49,25 +46,25 @@ class StageMatrixOperands(Pass):
 
     held: int = 32
     policy: DefaultPolicy = DEFAULT_POLICY
-    allocation: AllocateSharedMemory = field(default_factory=AllocateSharedMemory)
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the conversions of every function of ``module``."""
         limit = context.target.spec.limits.get("shared") if context is not None else None
         banks = Banks.of(None if context is None else context.target)
+        measures = self.policy.scratch_measures
         for function in functions(module):
             loads = [
                 _stage(op, banks, self.policy.dots)
                 for op in all_ops(function)
                 if isa(op, ConvertLayoutOp)
                 and is_matrix_operand(op.results[0])
-                and scratch_bytes(op)
+                and measures.bytes(op)
                 and _stays_in_block(op)
             ]
             late = [load for load in loads if self.is_large(load) and _bring_to_use(load)]
             if limit is None or not loads:
                 continue
-            if late and self.allocation.needed(function) > limit:
+            if late and bytes_needed(function, measures) > limit:
                 for load in late:
                     load.move_after(_buffer(load))
                     text = "the operand is in registers throughout the loop: {} bytes of shared memory do not hold it"
@@ -75,7 +72,7 @@ class StageMatrixOperands(Pass):
             whole = sorted(
                 (load for load in loads if _bytes(load) > self.policy.conversion_bytes), key=_bytes
             )
-            while whole and self.allocation.needed(function) > limit:
+            while whole and bytes_needed(function, measures) > limit:
                 _convert(whole.pop())
 
     def is_large(self, load: ir.Operation) -> bool:

@@ -31,13 +31,17 @@ def pipeline_passes(num_stages: int, policy: DefaultPolicy = DEFAULT_POLICY) -> 
 def loads_ahead(num_stages: int, policy: DefaultPolicy) -> tuple[Pass, ...]:
     """Loads are issued ahead of their use; loads of the same share a buffer before, and views of it behind."""
     return (
-        BufferCSE(),
+        BufferCSE(measures=policy.scratch_measures),
         Pipeline(num_stages=num_stages, policy=policy),
         # what no loop keeps in stages, which have views of their own
-        BufferCSE(transposed=True),
+        BufferCSE(transposed=True, measures=policy.scratch_measures),
     )
 
 
 def operands_in_memory(policy: DefaultPolicy) -> tuple[Pass, ...]:
     """Operands of dots are read out of shared memory ahead, or stay there for units that read it."""
-    return (Prefetch(policy=policy), StageMatrixOperands(policy=policy), ReorderInstructions())
+    return (
+        Prefetch(policy=policy),
+        StageMatrixOperands(policy=policy),
+        ReorderInstructions(measures=policy.scratch_measures),
+    )

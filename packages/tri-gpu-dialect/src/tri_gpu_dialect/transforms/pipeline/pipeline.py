@@ -35,7 +35,6 @@ from tri_gpu_dialect.analysis import axis_info
 from tri_gpu_dialect.analysis.liveness import lives
 from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads, obstacle, pipelined_loads
 from tri_gpu_dialect.edit import all_ops, asked_stages, functions, module_int
-from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.pipeline.pipelined_loop import PipelinedLoop, staged
@@ -105,8 +104,8 @@ class Pipeline(Pass):
                         )
                     )
 
-    @staticmethod
     def rooms(
+        self,
         function: ir.Operation,
         loops: Sequence[ir.Operation],
         plans: Sequence[PipelinedLoads | None],
@@ -116,7 +115,7 @@ class Pipeline(Pass):
         """The room of each loop that has a plan, before any of them has changed."""
         if not any(plans):
             return [None] * len(loops)
-        found = lives(function, scratch_bytes)
+        found = lives(function, self.policy.scratch_measures)
         return [
             None if plan is None else Room.around(loop, found, staged(plan.loads), target, warps)
             for loop, plan in zip(loops, plans, strict=True)
