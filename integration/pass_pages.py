@@ -88,6 +88,12 @@ EXAMPLES: dict[str, Example] = {
     "amdg-convert-to-buffer-ops": Example("dot-small", target="amd:gfx942"),
     "amdg-lay-out-copies": Example("dot-small", target="amd:gfx950"),
     "amdg-remap-programs": Example("dot-grid", target="amd:gfx942"),
+    "amdg-share-peeled-iteration": Example(
+        "dot-ragged",
+        f"{_CHAIN},split-loops,pipeline,stage-matrix-operands",
+        target="amd:gfx942",
+        options={"num_stages": 2},
+    ),
     "amdg-transpose-in-thread": Example("dot-small", target="amd:gfx942"),
     "amdg-uniform-offsets": Example("dot-small", target="amd:gfx942"),
     "amdg-upcast-scaled-operands": Example("scaled-large", f"{_GPU},coalesce", target="amd:gfx942"),

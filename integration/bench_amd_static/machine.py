@@ -11,6 +11,7 @@ __all__ = ["Counts", "counted", "instructions", "steady_loop"]
 
 _LINE = re.compile(r"[\w.$]+:$|(?:s|v|ds|global|buffer|flat|scratch)_")
 _MATRIX = ("v_mfma", "v_wmma")
+_LOADS = ("buffer_load", "global_load", "flat_load")
 #: directives of code object metadata, as LLVM writes them in assembly
 _FACTS = {
     "vgprs": r"\.vgpr_count:\s*(\d+)",
@@ -50,12 +51,16 @@ def instructions(assembly: str) -> list[str]:
 
 
 def steady_loop(lines: list[str]) -> list[str]:
-    """The instructions of the innermost loop with the most matrix instructions; of several such the shortest."""
+    """The instructions of the innermost loop with the most matrix instructions; of several such the shortest that loads from memory, if any does."""
     bodies = [
         [line for line in lines[first : last + 1] if line[-1] != ":"] for first, last in innermost(lines)
     ]
     made = [body for body in bodies if _matrix(body)]
-    return min(made, key=lambda body: (-_matrix(body), len(body)), default=[])
+    return min(made, key=lambda body: (-_matrix(body), not _loads(body), len(body)), default=[])
+
+
+def _loads(body: list[str]) -> bool:
+    return any(line.startswith(_LOADS) for line in body)
 
 
 def _matrix(body: list[str]) -> int:

@@ -141,6 +141,9 @@ DECLINES: dict[str, Case] = {
     "amdg-convert-to-buffer-ops": Case("dot-small", "neither the array nor", target=_MI300, changes=_PLAIN | {"dense<64>": "dense<67108864>"}),
     "amdg-lay-out-copies": Case("dot-small", "accesses of 128 bits along k", "gpu,coalesce,accelerate-matmul", target=_MI355),
     "amdg-remap-programs": Case("programs", "the kernel has no dot", target=_MI300),
+    "amdg-share-peeled-iteration": Case("dot-ragged", "it computes something else", "chain,split-loops,pipeline,stage-matrix-operands", target=_MI300, options={"num_stages": 2}, changes={
+        "scf.yield %d,": "%f = arith.sitofp %i : i32 to f32\n      %fs = tt.splat %f : f32 -> tensor<64x64xf32>\n      %e = arith.addf %d, %fs : tensor<64x64xf32>\n      scf.yield %e,",
+    }),
     "amdg-transpose-in-thread": Case("dot-small", "neighbours along k at once", "gpu,coalesce,accelerate-matmul", target=_MI300),
     "amdg-uniform-offsets": Case("dot-small", "not known to be below 2 GiB", target=_MI300, changes=_PLAIN),
     "coalesce": Case("rows", "in runs of 1, not 4", "gpu", target="nvidia:sm_80", changes={"tt.divisibility = 16": "tt.divisibility = 4"}),

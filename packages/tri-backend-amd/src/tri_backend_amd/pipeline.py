@@ -14,6 +14,7 @@ from tri_backend_amd.passes.block_ping_pong import BlockPingPong
 from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
 from tri_backend_amd.passes.lay_out_copies import LayOutCopies
 from tri_backend_amd.passes.remap_programs import RemapPrograms
+from tri_backend_amd.passes.share_peeled_iteration import SharePeeledIteration
 from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
 from tri_backend_amd.passes.uniform_offsets import UniformOffsets
 from tri_backend_amd.passes.upcast_scaled_operands import UpcastScaledOperands, obstacle
@@ -42,7 +43,11 @@ def _passes(target: Target, options: CommonOptions) -> Mapping[str, Sequence[Pas
         "ttgir.begin": [*remapped, UniformOffsets()],
         "ttgir.coalesce": [UpcastScaledOperands(least)],
         "ttgir.matmul": [AccelerateDotScaled(least), *copies, TransposeInThread()],
-        "ttgir.end": [ConvertToBufferOps(), *([BlockPingPong()] if target.has("mfma") else [])],
+        "ttgir.end": [
+            SharePeeledIteration(),
+            ConvertToBufferOps(),
+            *([BlockPingPong()] if target.has("mfma") else []),
+        ],
     }
 
 

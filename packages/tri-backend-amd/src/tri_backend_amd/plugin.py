@@ -89,6 +89,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
     from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
     from tri_backend_amd.passes.lay_out_copies import LayOutCopies
     from tri_backend_amd.passes.remap_programs import RemapPrograms
+    from tri_backend_amd.passes.share_peeled_iteration import SharePeeledIteration
     from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
     from tri_backend_amd.passes.uniform_offsets import UniformOffsets
     from tri_backend_amd.passes.upcast_scaled_operands import UpcastScaledOperands
@@ -109,6 +110,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
     registry.add_pass(UpcastScaledOperands)
     registry.add_pass(AccelerateDotScaled)
     registry.add_pass(TransposeInThread)
+    registry.add_pass(SharePeeledIteration)
     registry.add_pass(BlockPingPong)
     registry.add_pass(RemapPrograms)
     registry.add_pass(LayOutCopies)
