@@ -194,6 +194,14 @@ class _Parameters(ForwardWalk):
         return news
 
 
+def test_a_forward_walk_says_what_ops_make_and_where_control_meets():
+    class Silent(ForwardWalk):
+        """Defines neither."""
+
+    with pytest.raises(TypeError, match=r"join.*op"):
+        Silent()
+
+
 def test_a_forward_walk_reaches_a_fixpoint_in_anybodys_regions(ops):
     walk = _Parameters()
     block = ops["func.func"].regions[0].blocks[0]

@@ -15,6 +15,7 @@ views :class:`For`, :class:`While` and :class:`If` for passes that rewrite them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Self
 
@@ -460,26 +461,28 @@ def loops_in(root: ir.Operation) -> list[ir.Operation]:
     return [op for op in collect(root) if op.name == For.OPERATION_NAME]
 
 
-class ForwardWalk:
+class ForwardWalk(ABC):
     """An analysis in the order of control, to a fixpoint: what holds of a value follows from what its op was given.
 
     Subclasses define :meth:`op`, and :meth:`join`, which weakens what is known of ``targets`` to hold of ``values`` as well.
     """
 
+    @abstractmethod
     def op(self, op: ir.Operation) -> None:
         """What ``op``, which declares no control flow, makes of its operands."""
-        raise NotImplementedError
 
+    @abstractmethod
     def join(self, targets: Sequence[ir.Value], values: Sequence[ir.Value], *, loop: bool) -> bool:
         """Let ``targets`` be what ``values`` are as well; whether that is news.  ``loop``: control leads back."""
-        raise NotImplementedError
 
     def enter(self, targets: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
         """Let ``targets``, arguments of a block that control enters, be what ``values`` are."""
         self.join(targets, values, loop=False)
 
-    def begin(self, op: ir.Operation) -> None:
-        """``op`` is about to be walked through: what its regions make themselves (an induction variable) may become known."""
+    def begin(self, op: ir.Operation, edges: Sequence[Edge]) -> None:
+        """Control enters ``op`` by ``edges``; what its regions make themselves (an induction variable) is for subclasses to know."""
+        for edge in edges:
+            self.enter(edge.targets, edge.values)
 
     def follows(self, op: ir.Operation) -> bool:
         """Whether control is followed into ``op``; else it is an op like others."""
@@ -497,10 +500,7 @@ class ForwardWalk:
     def regions(self, op: ir.Operation) -> None:
         """Go through the blocks of ``op`` until nothing is news, then forward its results."""
         blocks, edges = region_blocks(op), edges_of(op)
-        entering = [edge for edge in edges if edge.enters and edge.block is not None]
-        for edge in entering:
-            self.enter(edge.targets, edge.values)
-        self.begin(op)
+        self.begin(op, [edge for edge in edges if edge.enters and edge.block is not None])
         while self._once(blocks, edges):
             pass
         self.leave(op, edges)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from tri_core.ir.regions import For, ForwardWalk, is_loop
+from tri_core.ir.regions import Edge, For, ForwardWalk, is_loop
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.axis_rules import SHARED, AxisRule, AxisRules
@@ -134,8 +134,9 @@ class _Analysis(ForwardWalk):
         """What is carried starts anew as often as control enters."""
         self.known.update(zip(targets, [self.of(v) for v in values], strict=True))
 
-    def begin(self, op: ir.Operation) -> None:
-        """An induction variable is a multiple of what divides the first value and the step."""
+    def begin(self, op: ir.Operation, edges: Sequence[Edge]) -> None:
+        """See :class:`ForwardWalk`.  An induction variable is a multiple of what divides the first value and the step."""
+        super().begin(op, edges)
         loop = For.of(op)
         if loop is not None:
             divisor = math.gcd(*(self.of(v).divisibility[0] for v in (loop.lower, loop.step)))

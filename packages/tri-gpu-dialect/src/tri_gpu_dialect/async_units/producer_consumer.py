@@ -11,8 +11,9 @@ from dataclasses import field
 
 from tri_core.dialects.tt import MakeTensorDescriptorOp
 from tri_core.errors import InternalError
+from tri_core.ir.markers import STAGES
 from tri_core.ir.regions import For, If, While, is_control
-from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.rewriting import end_block, for_like, if_like, while_like
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
@@ -40,7 +41,7 @@ __all__ = ["Consumer", "Memory", "Producer", "Side"]
 _NUMBERS = 2
 _BARRIER = SwizzledShared(1, 1, 1, (0,))
 #: attributes of loops that say what has been done now
-_DONE = frozenset({"tt.num_stages", "tt.warp_specialize"})
+_DONE = frozenset({STAGES, "tt.warp_specialize"})
 
 
 # --- memory -------------------------------------------------------------------------------------------------
@@ -243,91 +244,72 @@ class Side(ABC):
 
     def for_(self, op: ir.Operation) -> None:
         """A counted loop."""
-        body, rings = op.regions[0].blocks[0], self.inside(op)
-        kept = [i for i, r in enumerate(op.results) if body.arguments[1 + i] in self.demand.values]
-        lower, upper, step = self.values(list(op.operands)[:3])
-        carried = [*[self.value(op.operands[3 + i]) for i in kept], *self.flat(rings)]
-        made = ir.Operation.create(
-            For.OPERATION_NAME, results=[v.type for v in carried], operands=[lower, upper, step, *carried], regions=1,
-            attributes=_attributes(op),
-        )  # fmt: skip
-        block = made.regions[0].blocks.append(lower.type, *[v.type for v in carried])
-        index, *inner = block.arguments
-        self.known[body.arguments[0]] = index
-        self.known.update((body.arguments[1 + i], v) for i, v in zip(kept, inner, strict=False))
-        with ir.InsertionPoint(block):
-            self.enter(rings, inner[len(kept) :])
-            self.block(body)
-            coming = terminator(body).operands
-            yielded = [*[self.value(coming[i]) for i in kept], *self.flat(rings)]
-            ir.Operation.create("scf.yield", operands=yielded, loc=terminator(body).location)
-        self.known.update((op.results[i], v) for i, v in zip(kept, made.results, strict=False))
-        self.enter(rings, list(made.results)[len(kept) :])
+        loop, rings = For(op), self.inside(op)
+        old, inits, coming = loop.carried, loop.inits, loop.yielded
+        kept = [i for i, v in enumerate(old) if v in self.demand.values]
+        carried = [*self.values([inits[i] for i in kept]), *self.flat(rings)]
+        made = For(for_like(op, self.values(loop.bounds), carried, without=_DONE))
+        self.known[loop.variable] = made.variable
+        new = made.carried
+        self.known.update((old[i], v) for i, v in zip(kept, new, strict=False))
+        with ir.InsertionPoint(made.body):
+            self.enter(rings, new[len(kept) :])
+            self.block(loop.body)
+        yielded = self.values([coming[i] for i in kept])
+        end_block(made.body, [*yielded, *self.flat(rings)], loc=loop.end.location)
+        self.results(op, made.op, kept, rings)
 
     def if_(self, op: ir.Operation) -> None:
         """A branch."""
-        rings = self.inside(op)
+        branch, rings = If(op), self.inside(op)
         kept = [i for i, r in enumerate(op.results) if r in self.demand.values]
         before = dict(self.state)
         types = [op.results[i].type for i in kept] + [v.type for v in self.flat(rings)]
-        made = ir.Operation.create(
-            If.OPERATION_NAME,
-            results=types,
-            operands=self.values(op.operands),
-            regions=2,
-            attributes=_attributes(op),
-        )
+        made = if_like(op, self.value(branch.condition), types, without=_DONE)
         for source, region in zip(op.regions, made.regions, strict=True):
             self.state = dict(before)
             if not len(source.blocks) and not types:
                 continue
-            with ir.InsertionPoint(region.blocks.append()):
-                ends: list[ir.Value] = []
+            block, ends = region.blocks.append(), list[ir.Value]()
+            with ir.InsertionPoint(block):
                 if len(source.blocks):
                     self.block(source.blocks[0])
                     coming = terminator(source.blocks[0]).operands
-                    ends = [self.value(coming[i]) for i in kept]
-                ir.Operation.create("scf.yield", operands=[*ends, *self.flat(rings)])
+                    ends = self.values([coming[i] for i in kept])
+            end_block(block, [*ends, *self.flat(rings)])
         self.state = before
-        self.known.update((op.results[i], v) for i, v in zip(kept, made.results, strict=False))
-        self.enter(rings, list(made.results)[len(kept) :])
+        self.results(op, made, kept, rings)
 
     def while_(self, op: ir.Operation) -> None:
         """A ``while`` loop."""
-        rings = self.inside(op)
-        head, body = (region.blocks[0] for region in op.regions)
-        started = [i for i, v in enumerate(head.arguments) if v in self.demand.values]
-        passed = [i for i, v in enumerate(body.arguments) if v in self.demand.values]
-        carried = [*[self.value(op.operands[i]) for i in started], *self.flat(rings)]
-        first = [v.type for v in carried]
+        loop, rings = While(op), self.inside(op)
+        started = [i for i, v in enumerate(loop.before.arguments) if v in self.demand.values]
+        passed = [i for i, v in enumerate(loop.after.arguments) if v in self.demand.values]
+        inits, decided, coming = loop.inits, loop.passed, loop.yielded
+        carried = [*self.values([inits[i] for i in started]), *self.flat(rings)]
         types = [*[op.results[i].type for i in passed], *[v.type for v in self.flat(rings)]]
-        made = ir.Operation.create(
-            While.OPERATION_NAME, results=types, operands=carried, regions=2, attributes=_attributes(op)
-        )
-        # the condition is forwarded as well, as the first of its terminator's operands
-        going = [0, *(1 + i for i in passed)]
-        self.part(head, started, made.regions[0].blocks.append(*first), rings, "scf.condition", going)
-        self.part(body, passed, made.regions[1].blocks.append(*types), rings, "scf.yield", started)
-        self.known.update((op.results[i], v) for i, v in zip(passed, made.results, strict=False))
-        self.enter(rings, list(made.results)[len(passed) :])
+        made = While(while_like(op, carried, types, without=_DONE))
+        self.part(loop.before, started, made.before, rings)
+        forwarded = self.values([loop.condition, *(decided[i] for i in passed)])
+        end_block(made.before, [*forwarded, *self.flat(rings)], name="scf.condition")
+        self.part(loop.after, passed, made.after, rings)
+        yielded = self.values([coming[i] for i in started])
+        end_block(made.after, [*yielded, *self.flat(rings)])
+        self.results(op, made.op, passed, rings)
 
-    def part(
-        self,
-        old: ir.Block,
-        kept: Sequence[int],
-        block: ir.Block,
-        rings: Sequence[int],
-        end: str,
-        forwarded: Sequence[int],
-    ) -> None:
-        """Copy ``old``, a block of a ``while`` loop with its ``kept`` arguments, to ``block``, which ``end`` ends."""
+    def part(self, old: ir.Block, kept: Sequence[int], block: ir.Block, rings: Sequence[int]) -> None:
+        """Copy ``old``, a block of a ``while`` loop with its ``kept`` arguments, to ``block``, but not its terminator."""
         self.known.update((old.arguments[i], v) for i, v in zip(kept, block.arguments, strict=False))
         with ir.InsertionPoint(block):
             self.enter(rings, list(block.arguments)[len(kept) :])
             self.block(old)
-            coming = terminator(old).operands
-            ends = [*[self.value(coming[i]) for i in forwarded], *self.flat(rings)]
-            ir.Operation.create(end, operands=ends)
+
+    def results(
+        self, op: ir.Operation, made: ir.Operation, kept: Sequence[int], rings: Sequence[int]
+    ) -> None:
+        """From behind ``op`` on, the results of ``made`` are those ``kept`` of its own, then the state of ``rings``."""
+        self.known.update((op.results[i], v) for i, v in zip(kept, made.results, strict=False))
+        self.enter(rings, list(made.results)[len(kept) :])
 
     # --- rings --------------------------------------------------------------------------------------------
 
@@ -364,10 +346,6 @@ class Side(ABC):
 
 
 _COPIES = {For.OPERATION_NAME: Side.for_, If.OPERATION_NAME: Side.if_, While.OPERATION_NAME: Side.while_}
-
-
-def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
-    return attributes_of(op, without=_DONE)
 
 
 # --- the sides ----------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ Ordered barriers of warp groups (``ttg.ordered_barrier``) are taken back where t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import ClassVar, Self
@@ -228,13 +228,11 @@ class ProxyOrdering(Ordering):
         """See :class:`Ordering`."""
         return isa(op, FenceAsyncSharedOp)
 
-    def at_end(self, end: ir.Operation, pending: Pending) -> None:
+    def finish(self, function: ir.Operation, ends: Sequence[tuple[ir.Operation, Pending]]) -> None:
         """See :class:`Ordering`."""
-        if self.state(pending).leaving:
-            _store_wait(end)
-
-    def finish(self, function: ir.Operation) -> None:
-        """See :class:`Ordering`."""
+        for end, pending in ends:
+            if self.state(pending).leaving:
+                _store_wait(end)
         drop_ordered_barriers(function)
 
     # --- of these ---------------------------------------------------------------------------------------

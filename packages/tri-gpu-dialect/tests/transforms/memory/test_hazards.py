@@ -3,7 +3,7 @@
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from tri_core import mlir
-from tri_core.api import StageContext, VerificationError
+from tri_core.api import PluginError, StageContext, VerificationError
 from tri_core.ir.effects import ASYNC, READ_SHARED, WRITE_SHARED, Effects, accesses_of
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.dialect import MemDescType
@@ -152,6 +152,12 @@ class _Settles(Ordering):
             return None
         return self.put(pending, pending.states[self.place] | _Started(own.writes))
 
+    def finish(self, function: ir.Operation, ends: Sequence[tuple[ir.Operation, Pending]]) -> None:
+        """What was started is over before the kernel is."""
+        for end, pending in ends:
+            if pending.states[self.place].ranges:
+                ir.Operation.create(SettleOp.OPERATION_NAME, ip=ir.InsertionPoint(end), loc=end.location)
+
 
 def test_a_third_party_orders_what_its_units_do(
     context: StageContext, monkeypatch: pytest.MonkeyPatch
@@ -162,6 +168,20 @@ def test_a_third_party_orders_what_its_units_do(
         "start", "move", "settle", "barrier", "move",
     ]  # fmt: skip
     assert _ordered(context, "move a b", "move a c") == ["move", "move"]
+    assert _ordered(context, "move b c", "start a") == ["move", "start", "settle"]
+
+
+def test_an_ordering_that_lacks_what_each_defines_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(Ordering):
+        pass
+
+    monkeypatch.setattr(hazards, "_ORDERINGS", {})
+    with pytest.raises(
+        PluginError, match=r"Silent does not define concerns and finish and nothing"
+    ) as caught:
+        hazards.register_ordering(Silent)
+    assert "Ordering" in caught.value.remedy
+    assert not hazards._ORDERINGS
 
 
 def test_the_walk_knows_nothing_of_asynchronous_units() -> None:

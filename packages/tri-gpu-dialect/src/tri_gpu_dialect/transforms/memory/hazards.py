@@ -17,11 +17,12 @@ Hardware where more than the threads accesses shared memory has an :class:`Order
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from typing import ClassVar, Protocol, Self, TypeVar
 
-from tri_core.errors import VerificationError
+from tri_core.errors import PluginError, VerificationError
 from tri_core.ir.effects import ASYNC, READ_SHARED, WRITE_SHARED, Effects, accesses_of
 from tri_core.ir.regions import ConcurrentRegions, edges_of, ends_region, is_control, region_blocks
 from tri_core.ir.views import isa
@@ -31,7 +32,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases, allocates_shared
 from tri_gpu_dialect.base import MemDescType, SharedMemoryAttr
 from tri_gpu_dialect.dialect import AsyncWaitOp, BarrierOp
-from tri_gpu_dialect.edit import SHARED, all_ops, barrier, block_ops, copies_to_shared, is_barrier
+from tri_gpu_dialect.edit import SHARED, all_ops, barrier, block_ops, copies_to_shared, is_barrier, terminator
 from tri_gpu_dialect.plans.scratch import SHARED as SHARED_MEASURES
 from tri_gpu_dialect.plans.scratch import ScratchMeasures
 from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
@@ -119,10 +120,12 @@ class Pending:
         return bool(self.reads or self.writes) or any(state.waits for state in self.states)
 
 
-class Ordering:
+class Ordering(ABC):
     """What orders accesses beside barriers, in one function: asked by the walk at each op.
 
-    A subclass keeps its state in ``pending.states[self.place]``; :meth:`state` and :meth:`put` get at it.
+    A subclass says which ops concern it (:meth:`concerns`), what is pending in the beginning (``nothing``) and what has to be done at
+    the end (:meth:`finish`), and answers those of the other questions that mean something to its hardware.  Its state is
+    ``pending.states[self.place]``, and :meth:`put` changes that.
     """
 
     #: of this class; what is pending in the beginning
@@ -132,9 +135,9 @@ class Ordering:
         self.walk, self.place = walk, place
 
     @classmethod
+    @abstractmethod
     def concerns(cls, op: ir.Operation) -> bool:
         """Whether a function with ``op`` needs this ordering."""
-        raise NotImplementedError
 
     def put(self, pending: Pending, state: State) -> Pending:
         """``pending`` with another state of this ordering."""
@@ -178,11 +181,9 @@ class Ordering:
         """The ordering of a region that runs beside others, with ``ops`` in it."""
         return self
 
-    def at_end(self, end: ir.Operation, pending: Pending) -> None:
-        """Put what is needed before ``end``, the last op of the function."""
-
-    def finish(self, function: ir.Operation) -> None:
-        """After barriers are in."""
+    @abstractmethod
+    def finish(self, function: ir.Operation, ends: Sequence[tuple[ir.Operation, Pending]]) -> None:
+        """Barriers are in: put what is needed before each of ``ends``, a last op of ``function``, with what is pending there."""
 
 
 _O = TypeVar("_O", bound=type[Ordering])
@@ -191,7 +192,17 @@ _ORDERINGS: dict[str, type[Ordering]] = {}
 
 
 def register_ordering(kind: _O) -> _O:
-    """Have walks ask an :class:`Ordering` of ``kind`` about functions with ops that concern it."""
+    """Have walks ask an :class:`Ordering` of ``kind`` about functions with ops that concern it.
+
+    PluginError for a class that lacks what each has to define.
+    """
+    lacking = sorted(kind.__abstractmethods__ | ({"nothing"} if not hasattr(kind, "nothing") else set()))
+    if lacking:
+        raise PluginError(
+            f"the ordering {kind.__qualname__} does not define {' and '.join(lacking)}",
+            remedy=f"see the docstring of {Ordering.__module__}.{Ordering.__qualname__}",
+            plugin=kind.__module__.partition(".")[0],
+        )
     _ORDERINGS[f"{kind.__module__}.{kind.__qualname__}"] = kind
     return kind
 
@@ -221,12 +232,9 @@ class Walk:
                 walk.orderings.append(kind(walk, len(walk.orderings)))
         walk.orderings = [each.inside(ops) for each in walk.orderings]
         nothing = Pending(states=tuple(each.nothing for each in walk.orderings))
-        for block in function.regions[0].blocks:
-            pending = walk.block(block, nothing)
-            for each in walk.orderings:
-                each.at_end(block_ops(block)[-1], pending)
+        ends = [(terminator(block), walk.block(block, nothing)) for block in function.regions[0].blocks]
         for each in walk.orderings:
-            each.finish(function)
+            each.finish(function, ends)
 
     def block(self, block: ir.Block, pending: Pending) -> Pending:
         """Go through ``block``; gives what is pending at its end."""
