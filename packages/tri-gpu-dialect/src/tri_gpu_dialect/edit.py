@@ -35,6 +35,7 @@ __all__ = [
     "number_of_module",
     "retyped",
     "set_encoding",
+    "stages_of",
     "terminator",
 ]
 
@@ -81,6 +82,12 @@ def asked_stages(loop: ir.Operation) -> int | None:
     """The stages that ``loop`` itself asks for; None: it leaves that to the launch."""
     given = loop.attributes.get(STAGES, None)
     return None if given is None else int(ir.IntegerAttr(given).value)
+
+
+def stages_of(loop: ir.Operation, launch: int) -> int:
+    """The stages that ``loop`` is to have: those it asks for, else those that the ``launch`` does."""
+    asked = asked_stages(loop)
+    return launch if asked is None else asked
 
 
 def block_ops(block: ir.Block) -> list[ir.Operation]:

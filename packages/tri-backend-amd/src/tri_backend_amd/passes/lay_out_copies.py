@@ -19,7 +19,7 @@ from tri_core.remarks import declined
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.edit import all_ops, asked_stages, block_ops, functions
+from tri_gpu_dialect.edit import all_ops, block_ops, functions, stages_of
 from tri_gpu_dialect.encodings import Blocked, DotOperand, Linear
 from tri_gpu_dialect.layouts import Banks
 from tri_gpu_dialect.transforms.layout.coalesce import lay_out
@@ -47,7 +47,9 @@ class LayOutCopies(Pass):
         """Change the layouts of loads in every loop of ``module``."""
         target = context.target if context is not None else None
         for function in functions(module):
-            loops = [op for op in all_ops(function) if isa(op, For) and self.stages_of(op) >= DEEP]
+            loops = [
+                op for op in all_ops(function) if isa(op, For) and stages_of(op, self.num_stages) >= DEEP
+            ]
             if not loops:
                 continue
             axes, banks = axis_info(function), Banks.of(target)
@@ -61,11 +63,6 @@ class LayOutCopies(Pass):
                 for load, own in zip(loads, found, strict=True):
                     if own is None:
                         declined(self.name, load, "the loop's loads go through registers: {}", _WHY)
-
-    def stages_of(self, loop: ir.Operation) -> int:
-        """The stages that ``loop`` is to have."""
-        asked = asked_stages(loop)
-        return self.num_stages if asked is None else asked
 
 
 def _is_matrix(load: ir.Operation) -> bool:

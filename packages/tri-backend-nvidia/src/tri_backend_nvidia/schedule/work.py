@@ -26,7 +26,7 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.dialect import WarpGroupDotOp
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
-from tri_gpu_dialect.edit import all_ops, forwards_elements, terminator
+from tri_gpu_dialect.edit import all_ops, asked_stages, forwards_elements, terminator
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
 __all__ = ["Dot", "Unknown", "Work", "loops_of_dots", "work_of"]
@@ -225,7 +225,7 @@ class _Body:
             special=sum(_elements(op.results[0]) for op in ops if op.name in _SPECIAL),
             simple=sum(_arithmetic(ops)),
             iterations=_iterations(self.loop),
-            stages=_stages(self.loop),
+            stages=asked_stages(self.loop),
             chained=bool(forwarded),
             forwarded=max(forwarded, default=0),
             accumulators=sum(_elements(v) for v in carried),
@@ -241,12 +241,6 @@ def _arithmetic(ops: Sequence[ir.Operation]) -> Iterator[int]:
             yield _elements(next(iter(op.operands)))
         elif maps_elements(op.name) and op.name not in _SPECIAL:
             yield _elements(op.results[0])
-
-
-def _stages(loop: ir.Operation) -> int | None:
-    """``tl.range(num_stages=)``."""
-    given = loop.attributes.get("tt.num_stages", None)
-    return None if given is None else int(ir.IntegerAttr(given).value)
 
 
 def _iterations(loop: ir.Operation) -> int | None:

@@ -42,12 +42,12 @@ from tri_gpu_dialect.dialect.markers import PERSISTENT
 from tri_gpu_dialect.edit import (
     SHARED,
     all_ops,
-    asked_stages,
     block_ops,
     functions,
     i32_attribute,
     make,
     module_int,
+    stages_of,
     terminator,
 )
 from tri_gpu_dialect.encodings import SharedEncoding
@@ -143,8 +143,8 @@ class WarpSpecialize(Pass):
 
     def wanted(self, use: RingUse, how: Specialization) -> int:
         """The stages that are asked for."""
-        asked = None if use.loop is None else asked_stages(use.loop)
-        return max(how.stages or self.num_stages if asked is None else asked, 2)
+        launch = how.stages or self.num_stages
+        return max(launch if use.loop is None else stages_of(use.loop, launch), 2)
 
 
 def _next_tile(function: ir.Operation) -> ir.Operation | None:

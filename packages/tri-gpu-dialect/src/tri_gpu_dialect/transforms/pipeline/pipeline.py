@@ -34,7 +34,7 @@ from tri_core.remarks import declined
 from tri_gpu_dialect.analysis import axis_info
 from tri_gpu_dialect.analysis.liveness import lives
 from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads, obstacle, pipelined_loads
-from tri_gpu_dialect.edit import all_ops, asked_stages, functions, module_int
+from tri_gpu_dialect.edit import all_ops, functions, module_int, stages_of
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.pipeline.pipelined_loop import PipelinedLoop, staged
@@ -78,7 +78,11 @@ class Pipeline(Pass):
             )
             plans = [pipelined_loads(loop, suits) for loop in loops]
             for loop, plan in zip(loops, plans, strict=True):
-                if plan is None and self.stages_of(loop) > 1 and (why := obstacle(loop, suits)) is not None:
+                if (
+                    plan is None
+                    and stages_of(loop, self.num_stages) > 1
+                    and (why := obstacle(loop, suits)) is not None
+                ):
                     add_remark(self.name, loop, f"the loop is not pipelined: {why}")
             rooms = self.rooms(function, loops, plans, target, warps)
             for loop, plan, room in zip(loops, plans, rooms, strict=True):
@@ -87,7 +91,7 @@ class Pipeline(Pass):
                 stages = self.stages_for(loop)
                 if "unsignedCmp" in loop.attributes:
                     declined(self.name, loop, "the loop is not pipelined: it counts unsigned numbers")
-                elif stages < 2 <= self.stages_of(loop):
+                elif stages < 2 <= stages_of(loop, self.num_stages):
                     declined(self.name, loop, "the loop is not pipelined: it has one iteration")
                 elif stages > 1:
                     strategy.pipeline(
@@ -121,14 +125,9 @@ class Pipeline(Pass):
             for loop, plan in zip(loops, plans, strict=True)
         ]
 
-    def stages_of(self, loop: ir.Operation) -> int:
-        """The stages that were asked for."""
-        asked = asked_stages(loop)
-        return self.num_stages if asked is None else asked
-
     def stages_for(self, loop: ir.Operation) -> int:
         """The stages that were asked for, but no more than ``loop`` has iterations."""
-        stages, trips = self.stages_of(loop), known_trips(loop)
+        stages, trips = stages_of(loop, self.num_stages), known_trips(loop)
         return stages if trips is None else min(stages, trips)
 
 
