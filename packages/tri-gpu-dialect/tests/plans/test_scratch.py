@@ -10,13 +10,20 @@ import numpy as np
 import pytest
 
 from tri_core import mlir
-from tri_core.api import CommonOptions, PluginError, StageContext, VerificationError
+from tri_core.api import Anchor, CommonOptions, PluginError, StageContext, VerificationError
 from tri_core.mlir import ext, ir
 from tri_core.text import parse_module
 from tri_gpu_dialect.async_units.passes import async_unit_passes, memory_passes
 from tri_gpu_dialect.edit import all_ops, functions, module_int
 from tri_gpu_dialect.encodings import Blocked
-from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable, generic_table, lower
+from tri_gpu_dialect.lowering import (
+    Lowered,
+    Lowering,
+    LoweringTable,
+    generic_table,
+    lower,
+    simulated_pipeline,
+)
 from tri_gpu_dialect.lowering.indices import linear_indices
 from tri_gpu_dialect.passes import AllocateSharedMemory, InsertBarriers
 from tri_gpu_dialect.plans import NeedsScratch, ScratchMeasure, ScratchMeasures
@@ -210,6 +217,27 @@ def test_a_backend_measures_an_op_that_it_lowers(context: StageContext, unit: Un
     )  # fmt: skip
     # turned twice it is as it was
     assert (w == x[::-1]).all()
+
+
+@pytest.mark.parametrize("unit", [NEAR, FAR])
+def test_what_comes_without_places_is_measured_by_the_table(context: StageContext, unit: Unit) -> None:
+    target, options = make_target(32), CommonOptions(num_warps=4)
+    here = replace(context, target=target, options=options)
+    policy, module = DefaultPolicy(scratch_measures=unit.measures), parse_module(KERNEL)
+    for step in ttgir_passes(target, options, policy).steps:
+        if isinstance(step, AllocateSharedMemory):
+            break
+        if not isinstance(step, Anchor):
+            step.apply(module, here)
+    last = simulated_pipeline(
+        ttgir_stage(target, options, policy),
+        lambda target, options, lanes, warps: ReferencePrimitives(
+            target, options, threads_per_warp=lanes, num_warps=warps
+        ),
+        lambda target, options: unit.table(),
+    ).stages[-1]
+    shared = last.run(module, here).resources["shared"]
+    assert unit.apart * SIZE <= shared <= 2 * unit.apart * SIZE
 
 
 def test_a_targets_measure_goes_before_what_an_op_declares(context: StageContext) -> None:
