@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from tri_backend_intel.dpas import dots
-from tri_backend_intel.lowering import make_primitives, tiles
+from tri_backend_intel.lowering import make_primitives
 from tri_backend_intel.lowering.capabilities import RefuseFp64
+from tri_backend_intel.lowering.tables import BLOCKS, make_table
 from tri_backend_intel.options import (
     IntelOptions,
     check_path,
@@ -28,23 +29,12 @@ from tri_core.passes import (
     RewriteTensorDescriptors,
     ttir_stage,
 )
-from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.edit import module_int
-from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, lower, simulated_pipeline
+from tri_gpu_dialect.lowering import llir_stage, lower, simulated_pipeline
 from tri_gpu_dialect.policies.gpu import DefaultPolicy
 
 __all__ = ["pipeline", "policy", "simulated"]
-
-#: the feature of targets with 2D block loads and stores
-_BLOCKS = "2d-block-io"
-
-
-def _table(target: Target, options: CommonOptions) -> LoweringTable:
-    table = generic_table()
-    if target.has("dpas"):
-        table.update(tiles.RULES if target.has(_BLOCKS) else tiles.SLICES)
-    return manager().lowering(table, target, options)
 
 
 def policy(target: Target, options: CommonOptions) -> DefaultPolicy:
@@ -58,7 +48,7 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
     """Descriptors that 2D blocks might serve stay, and tiles of pointers become such."""
     checks = () if target.has("fp64") else (RefuseFp64(),)
     known = policy(target, options)
-    if not target.has(_BLOCKS) or not known.dots.instructions:
+    if not target.has(BLOCKS) or not known.dots.instructions:
         return ttir_stage(rewrites=checks)
     rewrite = RewriteTensorDescriptors(refuses=partial(surfaces.refuses, policy=known))
     promoted = PromotePointerTiles(alignment=surfaces.PITCH)
@@ -68,7 +58,7 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
 
 def _ttgir(target: Target, options: CommonOptions) -> Stage:
     own: dict[str, list[Pass]] = {}
-    if target.has(_BLOCKS):
+    if target.has(BLOCKS):
         own["ttgir.pipeline"] = [FoldTiles(), VersionTiles(), PrefetchTiles(), SliceDots()]
     elif target.has("dpas"):
         # where operands are read out of local memory
@@ -92,7 +82,7 @@ def _path(target: Target, options: IntelOptions) -> tuple[Stage, Stage]:
     """The two stages from TTIR to LLVM IR."""
     if options.path == "simd":
         return simd_stages(simulated=False)
-    return _chosen(target, options, _ttgir(target, options), llir_stage(make_primitives, _table, target))
+    return _chosen(target, options, _ttgir(target, options), llir_stage(make_primitives, make_table, target))
 
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
@@ -102,7 +92,7 @@ def simulated(target: Target, options: CommonOptions) -> Pipeline:
     if own.path == "simd":
         return Pipeline(stages=(_ttir(target, options), *simd_stages(simulated=True)))
     simt = simulated_pipeline(
-        _ttgir(target, options), make_primitives, _table, ttir=_ttir(target, options)
+        _ttgir(target, options), make_primitives, make_table, ttir=_ttir(target, options)
     ).stages
     return Pipeline(stages=(simt[0], *_chosen(target, own, *simt[1:])))
 
@@ -115,6 +105,6 @@ def _chosen(target: Target, options: IntelOptions, ttgir: Stage, llir: Stage) ->
     def lowered(module: ir.Module, context: StageContext) -> ir.Module:
         size, warps = (module_int(module, f"ttg.{name}") for name in ("threads-per-warp", "num-warps"))
         words = make_primitives(target, options, size, warps)
-        return lower(module, target, options, words, _table(target, options)).module
+        return lower(module, target, options, words, make_table(target, options)).module
 
     return chosen_stages(ttgir, llir, lowered)

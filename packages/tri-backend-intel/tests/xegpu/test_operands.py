@@ -12,7 +12,6 @@ import pytest
 import tri
 import tri.language as tl
 from simd_support import placed
-from tri_core.api import Unsupported
 
 Array = npt.NDArray[Any]
 
@@ -111,16 +110,3 @@ def test_operands_may_be_computed(kind: str, computed: int) -> None:
 @pytest.mark.parametrize("kind", ["tf32", "i8", "e4m3"])
 def test_any_number_of_warps(kind: str, block: tuple[int, int, int], warps: int) -> None:
     assert error(kind, block=block, warps=warps) <= 2e-6
-
-
-@tri.jit
-def added(x_ptr, out_ptr, SIZE: tl.constexpr):
-    """Arithmetic on floats of 8 bits."""
-    at = tl.arange(0, SIZE)
-    tl.store(out_ptr + at, (tl.load(x_ptr + at).to(tl.float32) + 1).to(tl.float8e5))
-
-
-def test_numbers_of_8_bit_floats_that_it_does_not_compute_with_are_refused() -> None:
-    types = {"x_ptr": "*fp8e5", "out_ptr": "*fp8e5", "SIZE": "constexpr"}
-    with pytest.raises(Unsupported, match="the SIMD path has no"):
-        tri.compile(tri.ASTSource(added, types, {"SIZE": 64}), target="intel:pvc", options={"path": "simd"})

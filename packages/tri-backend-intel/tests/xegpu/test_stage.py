@@ -5,14 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import tri
-import tri.language as tl
-from simd_support import compiled, matmul, placed
+from simd_support import compiled, matmul, placed, source
 from tri_core.api import OptionError, Unsupported
 
 
@@ -93,36 +91,15 @@ def test_nothing_goes_through_local_memory() -> None:
     assert text.count("@_Z41__spirv_Subgroup2DBlockLoadTransformINTEL") > 1
 
 
-@tri.jit
-def added(x_ptr, out_ptr, SIZE: tl.constexpr):
-    """An access that the path has not."""
-    offsets = tl.arange(0, SIZE)
-    tl.atomic_add(out_ptr + offsets, tl.load(x_ptr + offsets))
-
-
-def compile_added(**options: Any) -> Any:
-    source = tri.ASTSource(added, {"x_ptr": "*fp32", "out_ptr": "*fp32", "SIZE": "constexpr"}, {"SIZE": 64})
-    return tri.compile(source, target="intel:pvc", options=options)
-
-
-def test_what_has_no_rule_is_refused_with_its_place() -> None:
-    with pytest.raises(
-        Unsupported, match=r"SIMD path has no tt\.atomic_rmw: there is no rule for it"
-    ) as caught:
-        compile_added(path="simd")
-    assert caught.value.location is not None
-    assert caught.value.location.file == __file__
-    assert "path='simt'" in str(caught.value.remedy)
-    compile_added(path="simt")
-
-
 def test_sub_groups_that_are_over_do_what_others_do_and_one_of_them_stores() -> None:
     assert error(block=(16, 16, 32), warps=32) <= 1e-6
 
 
 def test_a_dot_that_no_instruction_computes_is_refused_with_its_precision() -> None:
-    with pytest.raises(Unsupported, match=r"SIMD path has no tt\.dot: .* input_precision='ieee'"):
+    with pytest.raises(Unsupported, match=r"SIMD path has no tt\.dot: .* input_precision='ieee'") as caught:
         compiled("fp32", (64, 64, 32), warps=8)
+    assert caught.value.location is not None
+    assert "path='simt'" in str(caught.value.remedy)
 
 
 @pytest.mark.parametrize("target", ["intel:dg2", "intel:xe-lp", "intel:opencl-cpu", "sim:intel:dg2"])
@@ -133,4 +110,4 @@ def test_targets_without_blocks_have_no_simd_path(target: str) -> None:
 
 def test_a_path_that_is_none_is_refused() -> None:
     with pytest.raises(OptionError, match="one of"):
-        compile_added(path="vector")
+        tri.compile(source(), target="intel:pvc", options={"path": "vector"})

@@ -61,18 +61,22 @@ class Assignment:
 
 
 def assign(kernel: ir.Operation, warps: int) -> Assignment:
-    """Unsupported, located, where dots, reductions and lanes contradict each other, or a tensor has no whole pieces."""
+    """Unsupported, located, where dots, reductions and lanes contradict each other, or a tensor of dots has no whole pieces.
+
+    Other tensors may have none: the grid with the fewest of them is taken.
+    """
     ties = _Ties()
     ops = all_ops(kernel)
     for op in ops:
         ties.op(op)
     ties.default_lanes(ops)
-    found: list[tuple[int, Grid]] = []
+    found: list[tuple[tuple[int, int], Grid]] = []
     why: tuple[ir.Operation, str] | None = None
     for grid in _grids(ops, warps):
         wrong = ties.contradiction(grid, ops)
         if wrong is None:
-            found.append((_useful(ties.under(grid), ops), grid))
+            shares = ties.under(grid)
+            found.append(((-_without_pieces(shares, ops), _useful(shares, ops)), grid))
         elif why is None:
             why = wrong
     if not found:
@@ -93,6 +97,11 @@ def _grids(ops: Sequence[ir.Operation], warps: int) -> Iterator[Grid]:
     yield from Grid.all(warps)
 
 
+def _without_pieces(assignment: Assignment, ops: Sequence[ir.Operation]) -> int:
+    """How many tensors have no whole pieces."""
+    return sum(not assignment.share(value).fits for _, value in _tensors(ops))
+
+
 def _useful(assignment: Assignment, ops: Sequence[ir.Operation]) -> int:
     """How many sub-groups do what no other does, over what is multiplied, reduced and stored."""
     total = 0
@@ -103,6 +112,8 @@ def _useful(assignment: Assignment, ops: Sequence[ir.Operation]) -> int:
         ):
             continue
         value = op.operands[0] if op.name == "tt.reduce" else values[0]
+        if not assignment.share(value).fits:
+            continue
         total += assignment.grid.warps // assignment.share(value).replicas(assignment.grid)
     return total
 
@@ -266,7 +277,7 @@ class _Ties:
                     -1
                 ], "one of its dimensions is along the lanes, and across them elsewhere"
         shares = self.under(grid)
-        for op, value in _tensors(ops):
+        for op, value in _of_instructions(ops):
             if not shares.share(value).fits:
                 extents = "x".join(map(str, value.type.shape))
                 return op, f"{extents} is no whole number of instructions for each of {grid.warps} sub-groups"
@@ -291,6 +302,15 @@ def _tensors(ops: Sequence[ir.Operation]) -> Iterator[tuple[ir.Operation, ir.Val
         ):
             if isinstance(value.type, ir.RankedTensorType):
                 yield op, value
+
+
+def _of_instructions(ops: Sequence[ir.Operation]) -> Iterator[tuple[ir.Operation, ir.Value]]:
+    """Tensors of dots and of blocks, which are made of pieces."""
+    for op in ops:
+        if op.name == "tt.dot" or op.name.startswith("ttig."):
+            for value in (*op.operands, *op.results):
+                if isinstance(value.type, ir.RankedTensorType):
+                    yield op, value
 
 
 #: of operands and results, by MLIR's names; f8 is each of the two

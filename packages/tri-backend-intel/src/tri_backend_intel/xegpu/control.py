@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from tri_backend_intel.xegpu.conversion import Conversion, Known, Pieces, flattened, is_pointers
+from dataclasses import replace
+
+from tri_backend_intel.xegpu.conversion import Conversion, Known, Pieces, Registers, flattened, is_pointers
 from tri_backend_intel.xegpu.layouts import refusal
-from tri_core.ir.regions import edges_of
+from tri_core.ir.regions import For, edges_of
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 
 __all__ = ["control"]
@@ -32,10 +35,27 @@ def control(ctx: Conversion, op: ir.Operation) -> list[Known]:
             )
             last = list(block.operations)[-1].operation
             with ir.InsertionPoint(into):
-                handed = ctx.block(block)
+                handed = _laid(ctx, op, ctx.block(block))
                 ir.Operation.create(last.name, operands=list(flattened(handed)))
             _follow(ctx, op, last, bases, made)
     return _joined(ctx, list(op.results), list(made.results), bases)
+
+
+def _laid(ctx: Conversion, op: ir.Operation, handed: list[Known]) -> list[Known]:
+    """What goes around a loop that nobody wants behind it, with its layout said: upstream finds layouts by going back from uses."""
+    if not isa(op, For):
+        return handed
+    found = []
+    for known, result in zip(handed, op.results, strict=True):
+        if (
+            isinstance(known, Pieces)
+            and known.share.along is not None
+            and next(iter(result.uses), None) is None
+        ):
+            rows = known.share.across is not None
+            known = replace(known, values=tuple(ctx.pinned(v, rows=rows) for v in known.values))
+        found.append(known)
+    return found
 
 
 def _joined(
@@ -46,6 +66,11 @@ def _joined(
     for value in values:
         if not isinstance(value.type, ir.RankedTensorType):
             found.append(parts.pop(0))
+            continue
+        if not ctx.has_pieces(value):
+            count = len(ctx.types_of(value))
+            found.append(Registers(ctx.registers_layout(value), tuple(parts[:count])))
+            parts = parts[count:]
             continue
         share = ctx.share(value)
         own, parts = parts[: len(share)], parts[len(share) :]
@@ -65,7 +90,7 @@ def _follow(
         if edge.source != source:
             continue
         for value, target in zip(edge.values, edge.targets, strict=True):
-            if not is_pointers(value.type):
+            if not is_pointers(value.type) or not ctx.has_pieces(value):
                 continue
             base = ctx.pieces_of(value).base
             assert base is not None

@@ -8,12 +8,14 @@ from typing import TypeAlias
 from tri_backend_intel.transforms.surfaces import ANY, BASE, MOST, constant_of
 from tri_backend_intel.transforms.version_tiles import maker_of_descriptor
 from tri_backend_intel.xegpu.assignment import Assignment
-from tri_backend_intel.xegpu.layouts import lane_layout, refusal
+from tri_backend_intel.xegpu.layouts import LANES, lane_layout, refusal
 from tri_backend_intel.xegpu.shares import Share
 from tri_backend_intel.xegpu.surfaces import Asked
 from tri_core.dialects.tt import PointerType
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
+from tri_gpu_dialect.encodings import Blocked, Encoding
+from tri_gpu_dialect.layouts import REGISTER
 
 __all__ = [
     "DYNAMIC",
@@ -22,6 +24,7 @@ __all__ = [
     "Known",
     "Operand",
     "Pieces",
+    "Registers",
     "Rule",
     "Surface",
     "is_pointers",
@@ -65,8 +68,16 @@ class Operand:
     strided: bool = False
 
 
+@dataclass(frozen=True)
+class Registers:
+    """A tensor of no whole pieces: a lane's elements in the order of a layout of the SIMT path; pointers are addresses."""
+
+    encoding: Encoding
+    values: tuple[ir.Value, ...]
+
+
 #: what a value became
-Known: TypeAlias = "ir.Value | Pieces | Operand"
+Known: TypeAlias = "ir.Value | Pieces | Operand | Registers"
 
 
 @dataclass(frozen=True)
@@ -124,7 +135,7 @@ class Conversion:
     def number_of(self, value: ir.Value) -> ir.Value:
         """What ``value``, which is no tensor, became."""
         known = self.known[value]
-        assert not isinstance(known, Pieces | Operand)
+        assert not isinstance(known, Pieces | Operand | Registers)
         return known
 
     def pieces_of(self, value: ir.Value) -> Pieces:
@@ -136,6 +147,14 @@ class Conversion:
     def share(self, value: ir.Value) -> Share:
         """What a sub-group has of ``value``, a tensor of the source."""
         return self.assignment.share(value)
+
+    def has_pieces(self, value: ir.Value) -> bool:
+        """Whether ``value``, a tensor of the source, is whole pieces; else lanes have it as on the SIMT path."""
+        return self.assignment.share(value).fits
+
+    def registers_layout(self, value: ir.Value) -> Encoding:
+        """The layout of ``value``, a tensor of the source that has no pieces."""
+        return Blocked.default(tuple(value.type.shape), self.grid.warps, LANES, 1)
 
     def element(self, value: ir.Value) -> ir.Type:
         """The type of the elements of ``value``; pointers are offsets.  Unsupported where vectors have no such elements."""
@@ -154,6 +173,10 @@ class Conversion:
         """Of all that ``value`` of the source becomes."""
         if not isinstance(value.type, ir.RankedTensorType):
             return [self.element(value)]
+        if not self.has_pieces(value):
+            layout = self.registers_layout(value).linear_layout(tuple(value.type.shape))
+            element = self.i64 if is_pointers(value.type) else self.element(value)
+            return [element] * layout.in_size(REGISTER)
         share = self.share(value)
         return [self.type_of(share, self.element(value))] * len(share)
 
@@ -353,7 +376,7 @@ def flattened(known: Sequence[Known]) -> Iterator[ir.Value]:
     """All pieces, one after the other."""
     for each in known:
         assert not isinstance(each, Operand)  # blocks go to dots alone
-        if isinstance(each, Pieces):
+        if isinstance(each, Pieces | Registers):
             yield from each.values
         else:
             yield each

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tri_backend_intel.xegpu.assignment import assign
+from tri_backend_intel.xegpu.assignment import Assignment, assign
 from tri_backend_intel.xegpu.blocks import load_block, prefetch_block, store_block
 from tri_backend_intel.xegpu.control import control
 from tri_backend_intel.xegpu.conversion import (
@@ -25,7 +25,8 @@ from tri_backend_intel.xegpu.dots import dot
 from tri_backend_intel.xegpu.layouts import LANES, refusal
 from tri_backend_intel.xegpu.own_sources import with_own_sources
 from tri_backend_intel.xegpu.pointers import addptr, load, splat, store
-from tri_backend_intel.xegpu.reductions import reduce
+from tri_backend_intel.xegpu.reductions import combines, reduce
+from tri_backend_intel.xegpu.simt_ops import by_simt
 from tri_backend_intel.xegpu.surfaces import Asked
 from tri_core.ir.traits import is_elementwise
 from tri_core.mlir import ir
@@ -64,11 +65,11 @@ def constant(ctx: Conversion, op: ir.Operation) -> list[Known]:
         return elementwise(ctx, op)
     value = ir.DenseElementsAttr(op.attributes["value"])
     if not value.is_splat:
-        raise refusal(op, "constants of different numbers have no lanes")
+        return by_simt(ctx, op)
     share, number = ctx.share(result), value.get_splat_value()
     if is_small_float(result.type.element_type):
         if number.value:
-            raise refusal(op, f"constants of {result.type.element_type} are zeros")
+            return by_simt(ctx, op)
         number = ir.IntegerAttr.get(ctx.element(result), 0)
     type_ = ctx.type_of(share, ctx.element(result))
     if isinstance(type_, ir.VectorType):
@@ -148,10 +149,10 @@ def transpose(ctx: Conversion, op: ir.Operation) -> list[Known]:
 
 
 def reshape(ctx: Conversion, op: ir.Operation) -> list[Known]:
-    """Extents of 1 more or less: the same pieces."""
+    """Extents of 1 more or less: the same pieces; other elements go to other lanes."""
     (source,), (result,) = op.operands, op.results
     if [n for n in source.type.shape if n > 1] != [n for n in result.type.shape if n > 1]:
-        raise refusal(op, "its elements would go to other lanes")
+        return by_simt(ctx, op)
     known = ctx.pieces_of(source)
     return [Pieces(ctx.share(result), known.values, known.base)]
 
@@ -214,21 +215,27 @@ _FUNCTIONS = frozenset(
 ) | frozenset(f"math.{name}" for name in ("roundeven", "sin", "sqrt", "trunc"))
 
 
-def _rule_of(op: ir.Operation) -> Rule | None:
-    known = op.name.startswith("arith.") or op.name in _FUNCTIONS
-    return RULES.get(op.name, elementwise if known else None)
+def _rule_of(op: ir.Operation, assignment: Assignment) -> Rule:
+    """By pieces, where the path has a rule and tensors are such; else by the SIMT path's."""
+    tensors = [v for v in (*op.operands, *op.results) if isinstance(v.type, ir.RankedTensorType)]
+    own = RULES.get(
+        op.name, elementwise if op.name.startswith("arith.") or op.name in _FUNCTIONS else by_simt
+    )
+    if op.name.startswith(("scf.", "ttig.")):
+        return own
+    if not all(assignment.share(v).fits for v in tensors):
+        return by_simt
+    if _computes(op) and any(is_small_float(v.type.element_type) for v in tensors):
+        return by_simt
+    if op.name == "tt.reduce" and not combines(op, assignment.share(op.operands[0])):
+        return by_simt
+    return own
 
 
 def _check(ops: Sequence[ir.Operation]) -> None:
     """What has no vector is refused."""
     for op in ops:
         for value in op.results:
-            if (
-                isinstance(value.type, ir.RankedTensorType)
-                and is_small_float(value.type.element_type)
-                and _computes(op)
-            ):
-                raise refusal(op, f"it does not compute with {value.type.element_type}")
             if isinstance(value.type, ir.RankedTensorType) and not _is_carried(value.type.element_type):
                 raise refusal(op, f"vectors have no elements of {value.type.element_type}")
 
@@ -263,7 +270,7 @@ def convert(kernel: ir.Operation, name: str, chip: str, warps: int, asked: Asked
     function = list(next(iter(made.body.operations)).regions[0].blocks[0].operations)[1].operation
     into = function.regions[0].blocks[0]
     with ir.InsertionPoint(into.operations[0]):
-        ctx = Conversion(_rule_of, assignment, asked, into)
+        ctx = Conversion(lambda op: _rule_of(op, assignment), assignment, asked, into)
         ctx.known.update(zip(source.arguments, into.arguments, strict=True))
         ctx.block(source)
     return made

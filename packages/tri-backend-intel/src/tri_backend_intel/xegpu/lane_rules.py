@@ -34,6 +34,11 @@ def registers(b: Builder, op: ir.Operation) -> list[ir.Value]:
     return [b.bitcast(v, t) for v, t in zip(b.unpack(op.operands[0]), types, strict=True)]
 
 
+def column(b: Builder, op: ir.Operation) -> list[ir.Value]:
+    """Numbers that all lanes have as one vector; a single one is itself."""
+    return [b.pack(list(op.operands)) if len(op.operands) > 1 else op.operands[0]]
+
+
 def halves(b: Builder, op: ir.Operation) -> list[ir.Value]:
     """Rows of 16 lanes as A of two instructions of 32 bits: the lower half of the lanes has even rows, the upper one odd ones."""
     rows = b.unpack(op.operands[0])
@@ -67,4 +72,10 @@ def dpas(b: Builder, op: ir.Operation) -> list[ir.Value]:
     return [b.pack(total)]
 
 
-RULES: Mapping[str, Rule] = {"registers": registers, "halves": halves, "widen": widen, "dpas": dpas}
+RULES: Mapping[str, Rule] = {
+    "registers": registers,
+    "column": column,
+    "halves": halves,
+    "widen": widen,
+    "dpas": dpas,
+}

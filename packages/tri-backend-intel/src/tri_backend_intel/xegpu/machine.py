@@ -17,7 +17,9 @@ from tri_backend_intel.dialect import (
 from tri_backend_intel.xegpu.lane_rules import lane_op
 from tri_backend_intel.xegpu.layouts import refusal
 from tri_backend_intel.xegpu.narrowing import narrow_coordinates
+from tri_backend_intel.xegpu.simt_rules import SimtOps, is_simt
 from tri_backend_intel.xegpu.singles import without_singles
+from tri_core.api import StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.lowering import Builder, Primitives
@@ -111,8 +113,10 @@ RULES: dict[str, Rule] = {
 }
 
 
-def machine_level(module: ir.Module, words: Primitives, name: str) -> ir.Module:
-    """The kernel ``name`` of ``module`` alone, in the ``llvm`` dialect with machine ops; a new module.
+def machine_level(
+    module: ir.Module, words: Primitives, name: str, context: StageContext
+) -> tuple[ir.Module, int]:
+    """The kernel ``name`` of ``module`` alone, in the ``llvm`` dialect with machine ops: a new module, and its bytes of shared memory.
 
     Unsupported, located, for an op of XeVM that is none of them.
     """
@@ -126,17 +130,19 @@ def machine_level(module: ir.Module, words: Primitives, name: str) -> ir.Module:
     kernel = next(f for f in functions if ir.StringAttr(f.attributes["sym_name"]).value == name)
     for key in [k for k in kernel.attributes if k.startswith(("gpu.", "intel_", "reqd_"))]:
         del kernel.attributes[key]
-    for key, value in words.kernel_attributes(name).items():
-        kernel.attributes[key] = value
     without_singles(kernel)
-    _rewrite(Builder(into, kernel.regions[0].blocks[0]), kernel)
+    b = Builder(into, kernel.regions[0].blocks[0])
+    simt = SimtOps(kernel, b, words, context)
+    _rewrite(b, kernel, simt)
+    for key, value in words.kernel_attributes(name).items():  # once it is known what the kernel has
+        kernel.attributes[key] = value
     narrow_coordinates(kernel)
-    return into
+    return into, simt.shared
 
 
-def _rewrite(b: Builder, kernel: ir.Operation) -> None:
+def _rewrite(b: Builder, kernel: ir.Operation, simt: SimtOps) -> None:
     for op in all_ops(kernel):
-        rule = RULES.get(op.name)
+        rule = (lambda _, op: simt.lower(op)) if is_simt(op) else RULES.get(op.name)
         if rule is None:
             if op.name.startswith("xevm."):
                 raise refusal(op, "it is no machine op")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tri_backend_intel.dialect import Dealt
 from tri_backend_intel.xegpu.conversion import (
     Conversion,
     Known,
@@ -15,6 +16,7 @@ from tri_backend_intel.xegpu.conversion import (
     element_of,
     is_pointers,
 )
+from tri_backend_intel.xegpu.lane_ops import lanes
 from tri_backend_intel.xegpu.layouts import LANES, lane_layout, refusal
 from tri_core.dialects.tt import LoadOp, PointerType, StoreOp
 from tri_core.ir.views import cast
@@ -124,14 +126,14 @@ def _load_same(
     if not isinstance(offsets.type, ir.VectorType):
         return _load_number(ctx, _pointer(ctx, base, offsets, element), element, mask, None)
     type_ = ir.VectorType.get(offsets.type.shape, element)
-    found = ctx.number(type_, 0)
+    found = []
     for i in range(type_.shape[0]):
         at = ir.DenseI64ArrayAttr.get([i])
         offset = ctx.one("vector.extract", [offsets], ctx.index, static_position=at)
         here = None if mask is None else ctx.one("vector.extract", [mask], ctx.i1, static_position=at)
-        made = _load_number(ctx, _pointer(ctx, base, offset, element), element, here, None)
-        found = ctx.one("vector.insert", [made, found], type_, static_position=at)
-    return found
+        found.append(_load_number(ctx, _pointer(ctx, base, offset, element), element, here, None))
+    # by an op of lanes: upstream's pass has no layout for what is inserted into a vector
+    return lanes(ctx, "column", [(v, Dealt.OWN) for v in found], [(type_, Dealt.COLUMN)])[0]
 
 
 def _store_piece(

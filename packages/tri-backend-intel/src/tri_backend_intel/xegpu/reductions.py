@@ -17,7 +17,7 @@ from tri_core.ir.views import cast
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
-__all__ = ["reduce"]
+__all__ = ["combines", "reduce"]
 
 Tuple = tuple[ir.Value, ...]
 
@@ -48,6 +48,19 @@ def reduce(ctx: Conversion, op: ir.Operation) -> list[Known]:
     if not target.dims:
         return list(found[0])
     return [Pieces(target, tuple(values)) for values in zip(*found, strict=True)]
+
+
+def combines(op: ir.Operation, share: Share) -> bool:
+    """Whether ``op`` is one of those above: arithmetic alone, and over lanes one op or an extreme with its index."""
+    *inner, _ = (view.operation for view in op.regions[0].blocks[0].operations)
+    if any(not each.name.startswith(("arith.", "math.")) or len(each.regions) for each in inner):
+        return False
+    axis = cast(op, ReduceOp).axis.value
+    return (
+        axis != share.along
+        or _kind(op.regions[0].blocks[0]) is not None
+        or _extreme(op.regions[0].blocks[0]) is not None
+    )
 
 
 def _inside(ctx: Conversion, function: _Function, values: Tuple, share: Share, axis: int) -> Tuple:
@@ -135,13 +148,13 @@ class _Function:
 
     def lanes(self, values: Tuple) -> Tuple:
         """Over the lanes of each row, or of one."""
-        if (kind := self._kind()) is not None:
+        if (kind := _kind(self.block)) is not None:
             return (self._over_lanes(kind, values[0]),)
         return self._with_index(values)
 
     def _with_index(self, values: Tuple) -> Tuple:
         """The extreme, and the lowest index of those that have it; where there are numbers that are none, of those too."""
-        extreme = self._extreme()
+        extreme = _extreme(self.block)
         if extreme is None or len(values) != 2:
             raise refusal(
                 self.op,
@@ -181,28 +194,30 @@ class _Function:
             kind=ir.Attribute.parse(f"#vector.kind<{kind}>"), reduction_dims=ir.DenseI64ArrayAttr.get([1]),
         )  # fmt: skip
 
-    def _kind(self) -> str | None:
-        """If it combines one element by one op."""
-        ops = [view.operation for view in self.block.operations]
-        if len(ops) != 2 or len(self.block.arguments) != 2:
-            return None
-        if set(ops[0].operands) != set(self.block.arguments) or list(ops[1].operands) != list(ops[0].results):
-            return None
-        return _KINDS.get(ops[0].name.removeprefix("arith."))
 
-    def _extreme(self) -> tuple[str, int] | None:
-        """If both results are chosen by one comparison of the first elements, or by it and the lower index of equals."""
-        *_, last = (view.operation for view in self.block.operations)
-        if len(self.block.arguments) != 4:
-            return None
-        left, index, right, other = self.block.arguments
-        chosen = [_maker(v) for v in last.operands]
-        if any(c is None or c.name != "arith.select" for c in chosen):
-            return None
-        if [list(c.operands)[1:] for c in chosen if c is not None] != [[left, right], [index, other]]:
-            return None
-        conditions = {c.operands[0] for c in chosen if c is not None}
-        return _compared(conditions.pop(), left, right, index, other) if len(conditions) == 1 else None
+def _kind(block: ir.Block) -> str | None:
+    """If it combines one element by one op."""
+    ops = [view.operation for view in block.operations]
+    if len(ops) != 2 or len(block.arguments) != 2:
+        return None
+    if set(ops[0].operands) != set(block.arguments) or list(ops[1].operands) != list(ops[0].results):
+        return None
+    return _KINDS.get(ops[0].name.removeprefix("arith."))
+
+
+def _extreme(block: ir.Block) -> tuple[str, int] | None:
+    """If both results are chosen by one comparison of the first elements, or by it and the lower index of equals."""
+    *_, last = (view.operation for view in block.operations)
+    if len(block.arguments) != 4:
+        return None
+    left, index, right, other = block.arguments
+    chosen = [_maker(v) for v in last.operands]
+    if any(c is None or c.name != "arith.select" for c in chosen):
+        return None
+    if [list(c.operands)[1:] for c in chosen if c is not None] != [[left, right], [index, other]]:
+        return None
+    conditions = {c.operands[0] for c in chosen if c is not None}
+    return _compared(conditions.pop(), left, right, index, other) if len(conditions) == 1 else None
 
 
 def _compared(

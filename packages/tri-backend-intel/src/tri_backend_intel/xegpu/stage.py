@@ -11,6 +11,7 @@ from tri_backend_intel.xegpu.convert import convert
 from tri_backend_intel.xegpu.layouts import LANES
 from tri_backend_intel.xegpu.machine import machine_level
 from tri_backend_intel.xegpu.passes import lower_to_xevm
+from tri_backend_intel.xegpu.simt_ops import remark_of
 from tri_backend_intel.xegpu.surfaces import ask, with_tiles
 from tri_backend_intel.xegpu.versions import with_versions
 from tri_core.api import Anchor, PassList, Stage, StageContext, StageResult
@@ -57,53 +58,59 @@ def to_xegpu(module: ir.Module, context: StageContext) -> StageResult:
         PrefetchTiles().apply(module, context)
         chip = _CHIPS.get(context.target.key.arch, _LATER)
         made = convert(kernel, name, chip, context.options.num_warps, ask(kernel))
-    return _result(made, context)
+    return _result(made, context, said=remark_of(made.operation))
 
 
-def _result(artifact: object, context: StageContext) -> StageResult:
+def _result(artifact: object, context: StageContext, shared: int = 0, said: str = "") -> StageResult:
     return StageResult(
         artifact=artifact,
-        resources={"shared": 0},
+        resources={"shared": shared},
         entry_points=(context.kernel_name,),
         attrs={
             "num_warps": context.options.num_warps,
             "threads_per_warp": LANES,
             "num_ctas": 1,
             "path": "simd",
+            **({"remarks": [said]} if said else {}),
         },
     )
 
 
 def lowered(module: ir.Module, context: StageContext) -> ir.Module:
     """A module of XeGPU as the ``llvm`` dialect with machine ops; a new one, and ``module`` is no more what it was."""
+    return _lowered(module, context)[0]
+
+
+def _lowered(module: ir.Module, context: StageContext) -> tuple[ir.Module, int]:
+    """That, and the bytes of shared memory."""
     lower_to_xevm(module)
     if context.on_pass is not None:
         context.on_pass("llir", "lower-to-xevm", module)
     name = context.kernel_name
     words = make_primitives(context.target, context.options, LANES, context.options.num_warps)
     with module.operation.location:
-        made = machine_level(module, words, name)
+        made, shared = machine_level(module, words, name, context)
         with_versions(made, kernel_of(made, name), HOLDS)
     run_passes(made, _FLATTEN)
     _drop_unused(made)
-    return made
+    return made, shared
 
 
 def to_llvm(module: ir.Module, context: StageContext, *, passes: PassList, simulated: bool) -> StageResult:
     """LLVM IR text of a module of XeGPU; what a simulator runs, where ``simulated``."""
     target = context.target
-    made = lowered(module, context)
+    made, shared = _lowered(module, context)
     if not simulated and target.spec.llvm is not None:
         made.operation.attributes["llvm.target_triple"] = ir.StringAttr.get(target.spec.llvm.triple)
         made.operation.attributes["llvm.data_layout"] = ir.StringAttr.get(target.spec.llvm.data_layout)
     passes.run("llir", made, context)
     if simulated:
         text: str = made.operation.get_asm(enable_debug_info=True, assume_verified=True)
-        return _result(text, context)
+        return _result(text, context, shared)
     if context.knobs.get("LINE_INFO"):
         words = make_primitives(target, context.options, LANES, context.options.num_warps)
         run_passes(made, f"{_LINE_INFO}{{emission-kind={words.line_info}}}")
-    return _result(to_llvm_text(made), context)
+    return _result(to_llvm_text(made), context, shared)
 
 
 def kernel_of(module: ir.Module, name: str) -> ir.Operation:
