@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_core.ir.regions import For
+from tri_core.ir.rewriting import clone_mapped, for_like
 from tri_core.ir.views import defining_op
-from tri_core.ir.walking import walk
 from tri_core.mlir import arith, ir
 from tri_core.passes.rewriting import constant, make
 
@@ -80,19 +80,7 @@ def make_loop(
     like: ir.Operation, bounds: Sequence[ir.Value], initial: Sequence[ir.Value], without: Sequence[str] = ()
 ) -> ir.Operation:
     """An empty loop before ``like`` with its attributes except ``without``; its body has arguments only."""
-    types = [value.type for value in initial]
-    loop = ir.Operation.create(
-        For.OPERATION_NAME,
-        results=types,
-        operands=[*bounds, *initial],
-        attributes={name: like.attributes[name] for name in like.attributes if name not in without},
-        regions=1,
-        loc=like.location,
-        ip=ir.InsertionPoint(like),
-    )
-    given = [bounds[0].type, *types]
-    loop.regions[0].blocks.append(*given, arg_locs=[a.location for a in body(like).arguments])
-    return loop
+    return for_like(like, bounds, initial, without=without, ip=ir.InsertionPoint(like))
 
 
 def copy_body(loop: ir.Operation, arguments: Sequence[ir.Value], ip: ir.InsertionPoint) -> list[ir.Value]:
@@ -103,26 +91,8 @@ def copy_body(loop: ir.Operation, arguments: Sequence[ir.Value], ip: ir.Insertio
         op = view.operation
         if op == end:
             break
-        copy = op.clone(ip=ip).operation
-        _replace_operands(copy, made)
-        made.update(zip(op.results, copy.results, strict=True))
+        clone_mapped(op, made, ip)
     return [made.get(value, value) for value in end.operands]
-
-
-def _replace_operands(root: ir.Operation, made: dict[ir.Value, ir.Value]) -> None:
-    """Use ``made`` in ``root`` and what is inside of it."""
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        for i, value in enumerate(op.operands):
-            other = made.get(value)
-            if other is not None:
-                op.operands[i] = other
-        return ir.WalkResult.ADVANCE
-
-    if len(root.regions):
-        walk(root, visit)
-    else:
-        visit(root)
 
 
 def _integer(value: ir.Value) -> int | None:

@@ -13,7 +13,7 @@ from tri_core.dialects.tt import MakeTensorDescriptorOp
 from tri_core.errors import InternalError
 from tri_core.ir.markers import STAGES
 from tri_core.ir.regions import For, If, While, is_control
-from tri_core.ir.rewriting import end_block, for_like, if_like, while_like
+from tri_core.ir.rewriting import clone_mapped, end_block, for_like, if_like, while_like
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
@@ -25,7 +25,6 @@ from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import ConvertLayoutOp, LocalDeallocOp
 from tri_gpu_dialect.dialect.markers import AWAITED, CLUSTER
 from tri_gpu_dialect.edit import (
-    all_ops,
     block_ops,
     constant,
     i32_attribute,
@@ -223,13 +222,8 @@ class Side(ABC):
         """Copy ``op``."""
         if is_control(op):
             _COPIES[op.name](self, op)
-            return
-        made = op.clone(ip=ir.InsertionPoint.current).operation
-        for inner in all_ops(made):
-            for i, value in enumerate(list(inner.operands)):
-                if value in self.known:
-                    inner.operands[i] = self.known[value]
-        self.known.update(zip(op.results, made.results, strict=True))
+        else:
+            clone_mapped(op, self.known)
 
     # --- what is carried ----------------------------------------------------------------------------------
 
