@@ -121,9 +121,11 @@ def test_attention_is_a_valid_module(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(igc.ocloc() is None, reason="there is no ocloc")
-def test_attention_of_64_by_32_spills_nothing() -> None:
-    narrow = next(case for case in CASES if case.name == "attention D64 64x32 w16")
-    assert by_simd(narrow, "pvc")["simd_spills"] == 0
+@pytest.mark.parametrize(
+    "name", ["attention D64 64x32 w16", "attention D64 128x64 w16", "matmul fp16 128x128x32 w8"]
+)
+def test_dots_by_simd_spill_nothing(name: str) -> None:
+    assert by_simd(_cases[name], "pvc")["simd_spills"] == 0
 
 
 def test_the_bench_has_matmuls_by_simd() -> None:

@@ -110,3 +110,44 @@ def test_operands_may_be_computed(kind: str, computed: int) -> None:
 @pytest.mark.parametrize("kind", ["tf32", "i8", "e4m3"])
 def test_any_number_of_warps(kind: str, block: tuple[int, int, int], warps: int) -> None:
     assert error(kind, block=block, warps=warps) <= 2e-6
+
+
+def text_of(kind: str, block: tuple[int, int, int], warps: int) -> str:
+    """LLVM IR of the matmul."""
+    out = "i32" if kind == "i8" else "fp32"
+    types = {"a_ptr": f"*{kind}", "b_ptr": f"*{kind}", "c_ptr": f"*{out}"}
+    types |= dict.fromkeys(("M", "N", "K", "stride_a", "stride_b", "stride_c"), "i32")
+    constants = {"A_T": False, "B_T": False, "COMPUTED": 0}
+    constants |= dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), block, strict=True))
+    source = tri.ASTSource(multiplied, types | dict.fromkeys(constants, "constexpr"), constants)
+    text = tri.compile(source, target="intel:pvc", options={"num_warps": warps, "path": "simd"}).asm["llir"]
+    assert isinstance(text, str)
+    return text
+
+
+def versions(text: str) -> tuple[list[str], list[str]]:
+    """What the loop by blocks and the loop by elements do, in order: loads and instructions of the matrix unit."""
+    words = {"Subgroup2DBlockLoad": "block", "load i": "element", "SubgroupMatrixMultiply": "dpas"}
+    lines = [line for line in text.splitlines() if not line.startswith("declare")]
+    found = [name for line in lines for word, name in words.items() if word in line]
+    first = found.index("element")
+    return found[:first], found[first:]
+
+
+def test_dots_go_over_k_in_slices_where_whole_operands_would_fill_the_registers() -> None:
+    # of 32x64 numbers of f32 and their sums in 256 registers, all 32 k of both operands are 192
+    blocks, _ = versions(text_of("fp32", (128, 128, 32), 8))
+    assert blocks.index("dpas") < len(blocks) - 1 - blocks[::-1].index("block")
+    # of f16 they are 96: all are loaded before
+    blocks, _ = versions(text_of("fp16", (128, 128, 32), 8))
+    assert blocks.index("dpas") > len(blocks) - 1 - blocks[::-1].index("block")
+
+
+@pytest.mark.parametrize("kind", ["fp16", "i8"])
+def test_elements_are_loaded_where_they_are_used_first(kind: str) -> None:
+    _, elements = versions(text_of(kind, (128, 128, 64), 8))
+    first = elements.index("dpas")
+    # 8 rows of A, and the k of one column of B
+    each = 8 * 2 + 16 if kind == "fp16" else 8 * 2 + 32
+    assert first <= each
+    assert elements[first:].count("element") > first

@@ -156,3 +156,24 @@ def test_pointers_from_two_addresses_are_refused_with_their_place() -> None:
         tri.compile(tri.ASTSource(either, types, {}), target="intel:pvc", options={"path": "simd"})
     assert caught.value.location is not None
     assert caught.value.location.file == __file__
+
+
+@tri.jit
+def scaled_rows(a_ptr, b_ptr, c_ptr, scale_ptr, stride, BLOCK: tl.constexpr, K: tl.constexpr):
+    """A dot's result times a number of each row, which is loaded alone."""
+    a = tl.make_tensor_descriptor(a_ptr, [BLOCK, K], [K, 1], [BLOCK, K])
+    b = tl.make_tensor_descriptor(b_ptr, [K, BLOCK], [stride, 1], [K, BLOCK])
+    total = tl.dot(a.load([0, 0]), b.load([0, 0]))
+    rows = tl.arange(0, BLOCK)
+    scale = tl.load(scale_ptr + rows)
+    tl.store(c_ptr + rows[:, None] * stride + rows[None, :], total * scale[:, None])
+
+
+@pytest.mark.parametrize(("block", "warps"), [(32, 1), (64, 16)])
+def test_numbers_of_rows_are_loaded_for_all_lanes(block: int, warps: int) -> None:
+    a, b, _ = inputs(block, block, 32)
+    scale = np.arange(block, dtype="f4") - 3
+    c = np.zeros((block, block), "f4")
+    with tri.target("sim:intel:pvc"):
+        scaled_rows[(1,)](a, b, c, scale, block, block, 32, num_warps=warps, path="simd")
+    np.testing.assert_array_equal(c, a.astype("f8") @ b.astype("f8") * scale[:, None])

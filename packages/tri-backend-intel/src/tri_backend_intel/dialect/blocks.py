@@ -18,7 +18,7 @@ from tri_backend_intel.dialect.ttig import TTIG
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
-__all__ = ["BlockLoadOp", "BlockPrefetchOp", "BlockStoreOp", "Form"]
+__all__ = ["AT_FIRST_USE", "BlockLoadOp", "BlockPrefetchOp", "BlockStoreOp", "Form"]
 
 Array = npt.NDArray[Any]
 
@@ -27,6 +27,8 @@ _MOST_ELEMENTS = 16
 #: elements of memory that are read or written at once: what a DPAS takes of an operand is so many
 _PIECE = 8
 _GLOBAL = 1
+#: attribute of a load: nothing is written between it and the first use of each of its results, so that it may stand there
+AT_FIRST_USE = "at_first_use"
 
 
 class Form(enum.IntEnum):

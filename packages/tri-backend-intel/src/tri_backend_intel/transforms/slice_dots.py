@@ -27,10 +27,10 @@ from tri_gpu_dialect.dialect import LocalLoadOp
 from tri_gpu_dialect.edit import all_ops, constant, functions, make
 from tri_gpu_dialect.types import shape_of, tensor_info, tensor_type
 
-__all__ = ["SliceDots"]
+__all__ = ["MOST_REGISTERS", "SliceDots", "is_loaded_for"]
 
-#: registers of the large register file, and those for addresses, numbers and what is computed
-_ALL, _OTHERS = 256, 32
+#: registers of the large register file, without those for addresses, numbers and what is computed
+MOST_REGISTERS = 256 - 32
 #: an odd number whose product with a loop's variable is nothing that compilers see through an exclusive or
 _SPREAD = 0x2545F491
 
@@ -47,7 +47,7 @@ class SliceDots(Pass):
 
     name: ClassVar[str] = "slice-dots"
 
-    most: int = _ALL - _OTHERS
+    most: int = MOST_REGISTERS
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
@@ -176,9 +176,14 @@ def _multiplied(dot: ir.Operation, operands: Sequence[ir.Value], total: ir.Value
 def _own_load(value: ir.Value, dot: ir.Operation) -> ir.Operation | None:
     """The load that made ``value`` for ``dot`` alone, with nothing written between the two."""
     op = maker_of(value)
-    if op is None or not (is_block_access(op) or _is_read(op)) or op.block != dot.block:
+    if op is None or not (is_block_access(op) or _is_read(op)):
         return None
-    return op if len(list(value.uses)) == 1 and not _writes_between(op, dot) else None
+    return op if len(list(value.uses)) == 1 and is_loaded_for(op, dot) else None
+
+
+def is_loaded_for(load: ir.Operation, dot: ir.Operation) -> bool:
+    """Whether ``load``, whose only user ``dot`` is, may stand right before it: nothing is written between the two."""
+    return load.block == dot.block and not _writes_between(load, dot)
 
 
 def _is_read(op: ir.Operation) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tri_backend_intel.dialect import BlockPrefetchOp
-from tri_backend_intel.xegpu.conversion import DYNAMIC, Conversion, Known, plain
+from tri_backend_intel.transforms.slice_dots import is_loaded_for
+from tri_backend_intel.xegpu.conversion import DYNAMIC, Awaited, Conversion, Known, plain
 from tri_backend_intel.xegpu.layouts import LANES, lane_layout
 from tri_backend_intel.xegpu.operands import load_operand
-from tri_backend_intel.xegpu.own_sources import role_of
+from tri_backend_intel.xegpu.own_sources import dot_of
 from tri_backend_intel.xegpu.places import Place, numbers
 from tri_core.mlir import ir
 
@@ -24,8 +25,10 @@ _PREFETCH_WIDTH = 256
 
 def load_block(ctx: Conversion, op: ir.Operation) -> list[Known]:
     """Registers for dots, which alone take blocks."""
-    name, role, transposed = role_of(next(iter(op.results[0].uses)))
-    assert name == "tt.dot"
+    dots = [dot_of(use) for use in op.results[0].uses]
+    role, transposed = dots[0][1:]
+    if len(dots) == 1 and is_loaded_for(op, dots[0][0]):
+        return [Awaited(op, transposed)]
     return [load_operand(ctx, op, role, transposed=transposed)]
 
 

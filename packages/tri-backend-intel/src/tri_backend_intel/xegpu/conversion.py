@@ -20,6 +20,7 @@ from tri_gpu_dialect.layouts import REGISTER
 __all__ = [
     "DYNAMIC",
     "HOLDS",
+    "Awaited",
     "Conversion",
     "Known",
     "Operand",
@@ -76,8 +77,16 @@ class Registers:
     values: tuple[ir.Value, ...]
 
 
+@dataclass(frozen=True)
+class Awaited:
+    """An operand, or its transpose in memory, that ``load`` loads for one dot alone, which emits the loads slice by slice of k."""
+
+    load: ir.Operation
+    transposed: bool
+
+
 #: what a value became
-Known: TypeAlias = "ir.Value | Pieces | Operand | Registers"
+Known: TypeAlias = "ir.Value | Pieces | Operand | Awaited | Registers"
 
 
 @dataclass(frozen=True)
@@ -135,7 +144,7 @@ class Conversion:
     def number_of(self, value: ir.Value) -> ir.Value:
         """What ``value``, which is no tensor, became."""
         known = self.known[value]
-        assert not isinstance(known, Pieces | Operand | Registers)
+        assert not isinstance(known, Pieces | Operand | Awaited | Registers)
         return known
 
     def pieces_of(self, value: ir.Value) -> Pieces:
@@ -375,7 +384,7 @@ def _array(numbers: Sequence[int]) -> ir.Attribute:
 def flattened(known: Sequence[Known]) -> Iterator[ir.Value]:
     """All pieces, one after the other."""
     for each in known:
-        assert not isinstance(each, Operand)  # blocks go to dots alone
+        assert not isinstance(each, Operand | Awaited)  # blocks go to dots alone
         if isinstance(each, Pieces | Registers):
             yield from each.values
         else:

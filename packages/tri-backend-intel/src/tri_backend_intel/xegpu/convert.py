@@ -12,6 +12,7 @@ from tri_backend_intel.xegpu.blocks import load_block, prefetch_block, store_blo
 from tri_backend_intel.xegpu.control import control
 from tri_backend_intel.xegpu.conversion import (
     HOLDS,
+    Awaited,
     Conversion,
     Known,
     Operand,
@@ -135,7 +136,7 @@ def expand(ctx: Conversion, op: ir.Operation) -> list[Known]:
 def transpose(ctx: Conversion, op: ir.Operation) -> list[Known]:
     """Other names for dimensions: the same pieces, in another order."""
     known = ctx.known[op.operands[0]]
-    if isinstance(known, Operand):
+    if isinstance(known, Operand | Awaited):
         return [known]
     source, target = ctx.pieces_of(op.operands[0]), ctx.share(op.results[0])
     order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_backend_intel.dialect import BlockLoadOp, BlockStoreOp, SubGroupLaneOp
-from tri_backend_intel.dialect.blocks import Form
+from tri_backend_intel.dialect.blocks import AT_FIRST_USE, Form
 from tri_backend_intel.xegpu.layouts import LANES
 from tri_core.ir.views import cast
 from tri_core.lazy_dataclasses import dataclass
@@ -92,9 +92,22 @@ def load_elements(b: Builder, op: ir.Operation) -> list[ir.Value]:
     found: list[ir.Value] = []
     for first in range(0, len(places), per):
         part = places[first : first + per]
-        word = _load_word(elements, part, bits)
-        found += from_words(b, [word], element, len(part) * bits // element.width)
+        count = len(part) * bits // element.width
+        with ir.InsertionPoint(_before(op, list(op.results)[len(found) : len(found) + count])):
+            found += from_words(b, [_load_word(elements, part, bits)], element, count)
     return found
+
+
+def _before(load: ir.Operation, results: Sequence[ir.Value]) -> ir.Operation:
+    """Where ``results`` of ``load`` are loaded: at the first op that uses them, so that no register has them before, or at ``load``."""
+    users = [use.owner.operation for result in results for use in result.uses]
+    if AT_FIRST_USE not in load.attributes or not users or any(user.block != load.block for user in users):
+        return load
+    first = users[0]
+    for user in users[1:]:
+        if user.is_before_in_block(first):
+            first = user
+    return first
 
 
 def _load_word(elements: _Elements, places: Sequence[Place], bits: int) -> ir.Value:

@@ -53,9 +53,17 @@ def _parts(type_: ir.Type) -> tuple[ir.Type, int]:
 def block_store(b: Builder, op: ir.Operation) -> list[ir.Value]:
     """``xevm.blockstore2d``."""
     *surface, value = op.operands
-    values = b.unpack(value)
+    values = b.unpack(_uncast(value))
     sizes = ir.DenseI32ArrayAttr.get([1] * 6 + [len(values)])
     return BlockStoreOp.build([*surface, *values], [], _shape(b, op) | {"operandSegmentSizes": sizes})
+
+
+def _uncast(value: ir.Value) -> ir.Value:
+    """``value`` under the type that its elements had: a store takes any, and IGC copies, and spills, a loop's vector that is cast behind it."""
+    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    if op is None or op.name != "llvm.bitcast" or _parts(op.operands[0].type)[1] != _parts(value.type)[1]:
+        return value
+    return op.operands[0]
 
 
 def round_float(b: Builder, op: ir.Operation) -> list[ir.Value] | None:

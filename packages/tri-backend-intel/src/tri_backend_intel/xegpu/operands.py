@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from tri_backend_intel.dialect import BlockLoadOp, Dealt, Dpas
+from tri_backend_intel.dialect.blocks import AT_FIRST_USE
 from tri_backend_intel.lowering.block_shapes import BlockShape, block_shape
 from tri_backend_intel.xegpu.conversion import Conversion, Operand, Pieces, element_of, stored
 from tri_backend_intel.xegpu.lane_ops import lanes
@@ -28,21 +29,29 @@ Registers = tuple[ir.Value, ...]
 Parts = dict[tuple[int, int], Registers]
 
 
-def load_operand(ctx: Conversion, op: ir.Operation, role: int, *, transposed: bool) -> Operand:
-    """Operand ``role`` of dots, or its transpose in memory: all that a sub-group has of it."""
+def load_operand(
+    ctx: Conversion, op: ir.Operation, role: int, *, transposed: bool, along: range | None = None
+) -> Operand:
+    """Operand ``role`` of dots, or its transpose in memory: all that a sub-group has of it, or what instructions number ``along`` k take."""
     share, element = ctx.share(op.results[0]), ctx.element(op.results[0])
     share = share.transposed((1, 0)) if transposed else share
     encoding = _encoding(share, role, element.width)
-    extent = share.dims[0].share, share.dims[1].share
+    rows, columns = share.dims[0].share, share.dims[1].share
+    sliced = 0
+    if along is not None:
+        sliced, deep = along.start, len(along) * encoding.depth
+        rows, columns = (deep, columns) if role else (rows, deep)
+    extent = rows, columns
     shape = block_shape(DotOperand(role, encoding), element.width, extent, transposed=transposed)
     layout = encoding.fragment(role, 0)
     places = [layout.unpack_out(image) for image in layout.images(REGISTER)]
     step = (encoding.repeat_count, encoding.depth) if role == 0 else (encoding.depth, LANES)
-    blocks = _Blocks.of(ctx, op, share, shape, transposed=transposed)
+    blocks = _Blocks.of(ctx, op, share, shape, transposed=transposed, late=along is not None)
     parts = Parts()
     for i, j in product(*(range(n // s) for n, s in zip(extent, step, strict=True))):
-        first = i * step[0], j * step[1]
-        parts[i, j] = tuple(blocks.at([f + p for f, p in zip(first, place, strict=True)]) for place in places)
+        at = (i + sliced, j) if role else (i, j + sliced)
+        first = at[0] * step[0], at[1] * step[1]
+        parts[at] = tuple(blocks.at([f + p for f, p in zip(first, place, strict=True)]) for place in places)
     return Operand(_kind(op.results[0]), parts)
 
 
@@ -67,17 +76,25 @@ class _Blocks:
     shape: BlockShape
     element: ir.Type
     transposed: bool
+    late: bool
     loaded: dict[tuple[int, int], Sequence[ir.Value]]
 
     @classmethod
     def of(
-        cls, ctx: Conversion, op: ir.Operation, share: Share, shape: BlockShape, *, transposed: bool
+        cls,
+        ctx: Conversion,
+        op: ir.Operation,
+        share: Share,
+        shape: BlockShape,
+        *,
+        transposed: bool,
+        late: bool,
     ) -> _Blocks:
-        """``share`` is the operand's."""
+        """``share`` is the operand's; ``late``: nothing is written before an element's first use."""
         lying = share.transposed((1, 0)) if transposed else share
         place = Place(ctx, op, list(op.operands)[1:])
         start = place.at(lying, (0, 0))
-        return cls(ctx, place, start, shape, stored(ctx.element(op.results[0])), transposed, {})
+        return cls(ctx, place, start, shape, stored(ctx.element(op.results[0])), transposed, late, {})
 
     def at(self, place: Sequence[int]) -> ir.Value:
         """What the first lane has at ``place`` of the operand."""
@@ -95,12 +112,20 @@ class _Blocks:
             for start, at in zip(self.start, key, strict=True)
         )
         if shape.per > 1:
-            x = ctx.one("arith.divui", [x, ctx.number(ctx.index, shape.per)], ctx.index)
+            x = self._words(x)
         size = self.element.width // 8
         attributes = numbers(
             bits=shape.bits, width=shape.width, rows=shape.rows, count=shape.count, form=int(shape.form)
         )
+        if self.late:
+            attributes[AT_FIRST_USE] = ir.UnitAttr.get()
         return BlockLoadOp.build(self.place.block(x, y, size), [self.element] * shape.results, attributes)
+
+    def _words(self, x: ir.Value) -> ir.Value:
+        """A multiple of words, which may be below 0, in words; in 32 bits, as coordinates are: IGC keeps what 64 take all the way."""
+        ctx, i32 = self.ctx, ir.IntegerType.get_signless(32)
+        shift = ctx.number(i32, self.shape.per.bit_length() - 1)
+        return ctx.cast(ctx.one("arith.shrsi", [ctx.cast(x, i32), shift], i32), ctx.index)
 
 
 # --- from pieces ------------------------------------------------------------------------------------------

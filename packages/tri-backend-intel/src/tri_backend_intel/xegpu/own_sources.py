@@ -9,7 +9,7 @@ from tri_core.ir.traits import is_elementwise
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
 
-__all__ = ["role_of", "with_own_sources"]
+__all__ = ["dot_of", "with_own_sources"]
 
 _SOURCES = ("tt.make_range", "tt.splat", "arith.constant")
 
@@ -48,10 +48,11 @@ def _give_own(op: ir.Operation, use: ir.OpOperand) -> None:
 
 def _by_role(load: ir.Operation) -> None:
     """A load for each of the ways in which dots take the block: nothing is stored between copies that stand together."""
-    seen: list[tuple[str, int, bool]] = []
-    copies: dict[tuple[str, int, bool], ir.Operation] = {}
+    seen: list[tuple[object, ...]] = []
+    copies: dict[tuple[object, ...], ir.Operation] = {}
     for use in list(load.results[0].uses):
-        role = role_of(use)
+        user, *way = _user(use)
+        role = user.name, *way
         if role not in seen:
             seen.append(role)
             if len(seen) == 1:
@@ -62,11 +63,17 @@ def _by_role(load: ir.Operation) -> None:
             use.owner.operands[use.operand_number] = copies[role].results[0]
 
 
-def role_of(use: ir.OpOperand) -> tuple[str, int, bool]:
-    """The op that ``use`` is by, which operand of it, and whether through a transposition."""
+def dot_of(use: ir.OpOperand) -> tuple[ir.Operation, int, bool]:
+    """The op that ``use`` is by, a dot, which operand of it, and whether through a transposition."""
+    op, role, transposed = _user(use)
+    assert op.name == "tt.dot"
+    return op, role, transposed
+
+
+def _user(use: ir.OpOperand) -> tuple[ir.Operation, int, bool]:
     op = use.owner.operation
     if op.name == "tt.trans":
         inner = next(iter(op.results[0].uses), None)
         if inner is not None:
-            return inner.owner.operation.name, inner.operand_number, True
-    return op.name, use.operand_number, False
+            return inner.owner.operation, inner.operand_number, True
+    return op, use.operand_number, False
