@@ -16,17 +16,20 @@ import tri
 import tri.language as tl
 from mfma_kernels import compiled_matmul, matmul
 from tri_backend_amd.cycles import CHIPS, ahead_of, alternates, estimate, steps_of
-from tri_backend_amd.cycles.alternation import SLICES, LoopCounts
+from tri_backend_amd.cycles.alternation import SLICES, LoopCounts, loads_before, read_before
 from tri_core.errors import TriError
 from tri_core.remarks import remarks
 
 BLOCK = (256, 256, 64)
-#: matrix instructions of a dot cluster, and the part of the time that the matrix unit works by the estimate, at least
+SHALLOW = (256, 256, 32)
+#: slices, matrix instructions of a dot cluster, and the part of the time that the matrix unit works by the estimate, at least
 CHIPS_OF = [
-    ("gfx90a", "f16", 16, 0.95),
-    ("gfx942", "f16", 16, 0.95),
-    ("gfx950", "f16", 8, 0.90),
-    ("gfx942", "i8", 8, 0.80),
+    ("gfx90a", "f16", BLOCK, 4, 16, 0.95),
+    ("gfx942", "f16", BLOCK, 4, 16, 0.95),
+    ("gfx950", "f16", BLOCK, 4, 8, 0.90),
+    ("gfx942", "i8", BLOCK, 4, 8, 0.80),
+    ("gfx942", "f16", SHALLOW, 2, 16, 0.85),
+    ("gfx90a", "bf16", SHALLOW, 2, 16, 0.95),
 ]
 
 
@@ -50,9 +53,11 @@ def steady(assembly: str) -> tuple[list[str], list[str], str]:
 # --- machine code -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("chip", "kind", "count", "least"), CHIPS_OF)
-def test_the_matrix_unit_works_nearly_all_the_time(chip: str, kind: str, count: int, least: float) -> None:
-    assembly = str(made(chip, kind).asm["amdgcn"])
+@pytest.mark.parametrize(("chip", "kind", "block", "slices", "count", "least"), CHIPS_OF)
+def test_the_matrix_unit_works_nearly_all_the_time(
+    chip: str, kind: str, block: tuple[int, int, int], slices: int, count: int, least: float
+) -> None:
+    assembly = str(made(chip, kind, block).asm["amdgcn"])
     lines, loop, label = steady(assembly)
     assert alternates(lines, label)
     steps = steps_of(loop, chip)
@@ -65,17 +70,17 @@ def test_the_shown_estimate_has_them_a_barrier_apart() -> None:
     assert max(loop.busy["matrix unit"] for loop in found if loop.busy) >= 0.95
 
 
-@pytest.mark.parametrize(("chip", "kind", "count", "least"), CHIPS_OF)
+@pytest.mark.parametrize(("chip", "kind", "block", "slices", "count", "least"), CHIPS_OF)
 def test_dot_clusters_are_matrix_instructions_between_barriers(
-    chip: str, kind: str, count: int, least: float
+    chip: str, kind: str, block: tuple[int, int, int], slices: int, count: int, least: float
 ) -> None:
-    _, loop, _ = steady(str(made(chip, kind).asm["amdgcn"]))
+    _, loop, _ = steady(str(made(chip, kind, block).asm["amdgcn"]))
     parts = " ".join(line.split()[0] for line in loop).split("s_barrier")
     dots, memory = parts[1::2], parts[0::2]
-    assert len(parts) == 2 * SLICES + 1
+    assert len(parts) == 2 * slices + 1
     assert all(re.fullmatch(rf" (v_mfma\S+ ){{{count}}}", part) for part in dots)
     assert not any("v_mfma" in part for part in memory)
-    assert [part.count("s_setprio") for part in memory] == [1, 2, 2, 2, 1]
+    assert [part.count("s_setprio") for part in memory] == [1, *[2] * (slices - 1), 1]
     # loads stay under way up to the stores of the last cluster
     waits = [place for place, line in enumerate(loop) if "vmcnt" in line]
     stores = [place for place, line in enumerate(loop) if line.startswith("ds_write")]
@@ -106,6 +111,22 @@ def test_dot_clusters_are_matrix_instructions_between_barriers(
 def test_products_are_right(chip: str, kind: str, shape: tuple[int, int, int]) -> None:
     total = "i32" if kind == "i8" else "f32"
     error, text = mfma_kernels.run(chip, (kind, kind), total, shape, BLOCK, warps=8)
+    assert text.count("amdg.cond_barrier") == 2
+    assert error < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("chip", "kind", "shape"),
+    [
+        ("gfx942", "f16", (256, 256, 160)),
+        ("gfx942", "bf16", (200, 136, 104)),
+        ("gfx90a", "f16", (192, 240, 72)),
+        ("gfx942", "f16", (64, 48, 32)),
+        ("gfx942", "f16", (64, 48, 16)),
+    ],
+)
+def test_products_over_two_slices_are_right(chip: str, kind: str, shape: tuple[int, int, int]) -> None:
+    error, text = mfma_kernels.run(chip, (kind, kind), "f32", shape, SHALLOW, warps=8)
     assert text.count("amdg.cond_barrier") == 2
     assert error < 1e-6
 
@@ -168,8 +189,9 @@ def test_one_barrier_fewer_between_accesses_is_a_race(tmp_path: Path, number: in
     ("chip", "kind", "block", "warps", "why"),
     [
         ("gfx942", "f16", (128, 128, 64), 4, "the block has 4 wavefronts, not 2 for each of 4 SIMDs"),
-        ("gfx942", "f16", (128, 128, 32), 8, "is not 4 slices of instructions"),
-        ("gfx950", "i8", (256, 256, 64), 8, "is not 4 slices of instructions"),
+        ("gfx942", "f16", (256, 256, 16), 8, "is not 2 slices of instructions"),
+        ("gfx942", "f16", (128, 128, 32), 8, "cycles by the estimate"),
+        ("gfx950", "f16", SHALLOW, 8, "cycles by the estimate"),
         ("gfx950", "f16", (64, 256, 64), 8, "cycles by the estimate"),
     ],
 )
@@ -198,14 +220,24 @@ def test_it_says_why_wavefronts_do_not_alternate(
 def test_either_order_takes_what_the_matrix_unit_takes(
     matrix: int, passes: int, source: int, reads: int, writes: int, loads: int, chip: str
 ) -> None:
-    counts = LoopCounts(SLICES * matrix, passes, source, SLICES * reads, writes, loads)
+    counts = LoopCounts(4 * matrix, passes, source, 4 * reads, writes, loads)
     busy = 2 * 4 * counts.passes * counts.matrix
-    assert min(counts.alternating(CHIPS[chip]), counts.together(CHIPS[chip])) >= busy
+    assert counts.together(CHIPS[chip]) >= busy
+    assert all(counts.alternating(CHIPS[chip], slices) >= busy for slices in SLICES)
+
+
+@pytest.mark.parametrize("slices", SLICES)
+def test_all_is_read_and_loaded_before_the_last_slice(slices: int) -> None:
+    read = [number for each in range(slices) for number in read_before(each, slices)]
+    loaded = [load for each in range(slices) for load in loads_before("abc", each, slices)]
+    assert (read, "".join(loaded)) == ([*range(slices)], "abc")
+    assert not read_before(slices - 1, slices)
+    assert not loads_before("abc", slices - 1, slices)
 
 
 def test_a_loop_that_reads_more_than_it_multiplies_gains_nothing() -> None:
     few = LoopCounts(matrix=4, passes=4, source=16, reads=32, writes=8, loads=8)
-    assert few.alternating(CHIPS["gfx950"]) > few.together(CHIPS["gfx950"])
+    assert few.alternating(CHIPS["gfx950"], 4) > few.together(CHIPS["gfx950"])
 
 
 @pytest.mark.parametrize(

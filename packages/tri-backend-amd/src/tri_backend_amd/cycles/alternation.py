@@ -8,16 +8,23 @@ copies and through registers (``BlockPingpong``), and ROCm/gfx950-gluon-tutorial
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from tri_backend_amd.cycles.chips import Chip
 from tri_backend_amd.cycles.model import estimate
 from tri_backend_amd.cycles.steps import Kind, Step
 from tri_core.lazy_dataclasses import dataclass
 
-__all__ = ["SLICES", "LoopCounts", "ahead_of"]
+__all__ = ["SLICES", "LoopCounts", "ahead_of", "loads_before", "read_before"]
 
-#: slices along k of a loop whose wavefronts alternate: two dots before the reads of the last two, one while what was loaded is stored
-SLICES = 4
+T = TypeVar("T")
+
+#: slices along k that a loop whose wavefronts alternate may have, the ones of the fewest registers first
+SLICES = (4, 2)
+#: in how many pieces LLVM reads operands ahead of the dots
+_PARTS = 4
+#: memory clusters that loads are spread over
+_LOADING = 2
 _BARRIER, _NEXT = Step(Kind.BARRIER), Step(Kind.SCALAR)
 _ARRIVED, _LOADED = Step(Kind.WAIT, accesses=0), Step(Kind.WAIT, loads=0)
 
@@ -35,34 +42,39 @@ class LoopCounts:
     writes: int
     loads: int
 
-    def alternating(self, chip: Chip) -> float:
-        """Cycles of an iteration by two wavefronts of a SIMD that alternate."""
+    def alternating(self, chip: Chip, slices: int) -> float:
+        """Cycles of an iteration by two wavefronts of a SIMD that alternate, over so many ``slices``."""
         steps: list[Step] = []
-        for slice_ in range(SLICES):
-            steps += [*self._memory(slice_), _ARRIVED, _NEXT, _BARRIER]
-            steps += [*self._dots(), _BARRIER, _NEXT]
+        for slice_ in range(slices):
+            steps += [*self._memory(slice_, slices), _ARRIVED, _NEXT, _BARRIER]
+            steps += [*self._dots(slices), _BARRIER, _NEXT]
         return estimate(steps, chip, 2, ahead_of(steps)).cycles
 
     def together(self, chip: Chip) -> float:
-        """Cycles where both do the same at the same time: each slice is read while the one before is multiplied."""
-        read = self._reads(self.reads // SLICES)
-        behind = [step for _ in range(SLICES - 1) for step in (*read, *self._dots(), _ARRIVED)]
-        steps = [*self._loads(self.loads), _BARRIER, *read, _ARRIVED, *behind, *self._dots()]
+        """Cycles where both do the same at the same time: a quarter of the operands is read while the quarter before is multiplied.
+
+        So LLVM orders a loop, whatever its depth along k.  Of eleven loops, f16 and i8, this is within 7 % of the estimate of the machine code
+        for nine; two small ones, of 16 and 8 matrix instructions, take 20 and 9 % more.
+        """
+        read, dots = self._reads(self.reads // _PARTS), self._dots(_PARTS)
+        behind = [step for _ in range(_PARTS - 1) for step in (*read, *dots, _ARRIVED)]
+        steps = [*self._loads(self.loads), _BARRIER, *read, _ARRIVED, *behind, *dots]
         steps += [_BARRIER, _LOADED, *self._writes(), _ARRIVED]
         return estimate(steps, chip, 2).cycles
 
-    def _memory(self, slice_: int) -> Sequence[Step]:
+    def _memory(self, slice_: int, slices: int) -> list[Step]:
         """The memory cluster before the dots of ``slice_``."""
-        half, part = self.loads // 2, self.reads // SLICES
-        return (
-            (*self._reads(part), *self._loads(half)),
-            (*self._reads(part), *self._loads(self.loads - half)),
-            self._reads(self.reads - 2 * part),
-            (_LOADED, *self._writes()),
-        )[slice_]
+        if slice_ == slices - 1:
+            return [_LOADED, *self._writes()]
+        read = self.reads // slices
+        reads = sum(
+            read if number < slices - 1 else self.reads - read * number
+            for number in read_before(slice_, slices)
+        )
+        return [*self._reads(reads), *self._loads(len(loads_before(range(self.loads), slice_, slices)))]
 
-    def _dots(self) -> list[Step]:
-        return [Step(Kind.MATRIX, passes=self.passes, source=self.source)] * (self.matrix // SLICES)
+    def _dots(self, slices: int) -> list[Step]:
+        return [Step(Kind.MATRIX, passes=self.passes, source=self.source)] * (self.matrix // slices)
 
     def _reads(self, count: int) -> list[Step]:
         return [Step(Kind.READ)] * count
@@ -72,6 +84,19 @@ class LoopCounts:
 
     def _loads(self, count: int) -> list[Step]:
         return [Step(Kind.LOAD)] * count
+
+
+def read_before(slice_: int, slices: int) -> Sequence[int]:
+    """The slices that the memory cluster before the dots of ``slice_`` reads: its own, the last but one the last as well, the last none."""
+    if slice_ == slices - 1:
+        return ()
+    return (slice_, slice_ + 1) if slice_ == slices - 2 else (slice_,)
+
+
+def loads_before(loads: Sequence[T], slice_: int, slices: int) -> Sequence[T]:
+    """Those of ``loads`` that the memory cluster before the dots of ``slice_`` begins: half each in the first two, all in the first of two."""
+    half = len(loads) // 2 if slices > _LOADING else len(loads)
+    return (loads[:half], loads[half:])[slice_] if slice_ < _LOADING else ()
 
 
 def ahead_of(steps: Sequence[Step]) -> int:

@@ -4,7 +4,7 @@ Of a loop whose loads go through registers to LDS, with two wavefronts on each S
 
     for i: next = load(i + 1); y = dot(read(a), read(b)); a, b = next
 
-becomes, the dot in four slices along k, each memory cluster and each dot cluster with a barrier at its end,
+becomes, the dot in slices along k, four here, each memory cluster and each dot cluster with a barrier at its end,
 
     barrier; second group: barrier
     for i: read slice 0; load a(i + 1)  | dot 0
@@ -17,7 +17,10 @@ The second group is one barrier, so one cluster, behind: the matrix unit has alw
 does costs nothing as long as it takes no longer.  Wavefronts have priority in dot clusters.  Two barriers lie between the last read of a buffer
 and the first store to it, and between that and the next read; so also the group ahead keeps off what the one behind reads.
 
-It is done where the estimate of cycles (:mod:`tri_backend_amd.cycles.alternation`) says that it takes fewer.
+With two slices both are read before the first, and all is loaded there.
+
+It is done where the estimate of cycles (:mod:`tri_backend_amd.cycles.alternation`) says that it takes fewer, with the number of slices that takes
+the fewest of those for whose operands there are registers.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from tri_backend_amd.cycles.alternation import SLICES, LoopCounts
+from tri_backend_amd.cycles.alternation import SLICES, LoopCounts, loads_before, read_before
 from tri_backend_amd.cycles.chips import CHIPS
 from tri_backend_amd.dialect.block import CondBarrierOp
 from tri_backend_amd.dialect.copies import WaitLoadsOp
@@ -76,10 +79,11 @@ class BlockPingPong(Pass):
                 plan = _Plan.of(loop) if isa(loop, For) else None
                 if plan is None:
                     continue
-                if why := plan.obstacle(target, warps):
-                    declined(self.name, plan.dot, "wavefronts do not alternate: {}", why)
+                slices = plan.slices(target, warps)
+                if isinstance(slices, str):
+                    declined(self.name, plan.dot, "wavefronts do not alternate: {}", slices)
                 else:
-                    plan.rewrite(warps)
+                    plan.rewrite(warps, slices)
 
 
 @dataclass(frozen=True)
@@ -133,28 +137,34 @@ class _Plan:
 
     # --- whether ------------------------------------------------------------------------------------------
 
-    def obstacle(self, target: Target, warps: int) -> str | None:
-        """Why the loop is left as it is."""
+    def slices(self, target: Target, warps: int) -> int | str:
+        """How many slices along k take the fewest cycles; or why the loop is left as it is."""
         unit, chip = target.spec.unit, CHIPS.get(target.key.arch)
         if unit is None or chip is None:
             return f"no cycles are known of {target.key.arch}"
         if warps != _WAVES * unit.partitions:
             return f"the block has {warps} wavefronts, not {_WAVES} for each of {unit.partitions} SIMDs"
-        depth = self.depth
-        if depth % (SLICES * self.step):
-            return f"a dot over {depth} is not {SLICES} slices of instructions that take {self.step}"
-        have, need = unit.registers // _WAVES, self.registers
+        whole = [number for number in SLICES if self.depth % (number * self.step) == 0]
+        if not whole:
+            return (
+                f"a dot over {self.depth} is not {min(SLICES)} slices of instructions that take {self.step}"
+            )
+        have, need = unit.registers // _WAVES, self.registers(whole[0])
         if need > have:
             return f"it takes {need} registers of a thread, which has {have}"
         counts = self.counts(target.key.arch, warps)
         if counts is None:
             return "its dot is by no instruction whose cycles are known"
-        alternating, together = counts.alternating(chip), counts.together(chip)
+        fitting = [number for number in whole if self.registers(number) <= have]
+        found, alternating = min(
+            ((number, counts.alternating(chip, number)) for number in fitting), key=lambda each: each[1]
+        )
+        together = counts.together(chip)
         if alternating >= together:
             return (
                 f"an iteration would take {alternating:.0f} cycles by the estimate, and takes {together:.0f}"
             )
-        return None
+        return found
 
     @property
     def depth(self) -> int:
@@ -169,12 +179,11 @@ class _Plan:
         assert isinstance(operand.parent, AmdMfma)
         return operand.parent.fragment(0, operand.k_width).out_size("dim1")
 
-    @property
-    def registers(self) -> int:
-        """Of a thread: results, what is loaded, two slices of the operands, and others."""
+    def registers(self, slices: int) -> int:
+        """Of a thread: results, what is loaded, two of so many ``slices`` of the operands, and others."""
         loaded = sum(registers_of(op.results[0]) for op in self.loads)
         operands = sum(registers_of(op.results[0]) for op in self.read)
-        return registers_of(self.dot.results[0]) + loaded + 2 * operands // SLICES + _OTHERS
+        return registers_of(self.dot.results[0]) + loaded + 2 * operands // slices + _OTHERS
 
     def counts(self, processor: str, warps: int) -> LoopCounts | None:
         """What a wavefront does in an iteration; None where the instruction's passes are not known."""
@@ -200,30 +209,27 @@ class _Plan:
 
     # --- the new loop -------------------------------------------------------------------------------------
 
-    def rewrite(self, warps: int) -> None:
-        """Put the clusters in their order, and the second half of ``warps`` one barrier behind."""
+    def rewrite(self, warps: int, slices: int) -> None:
+        """Put the clusters of so many ``slices`` in their order, and the second half of ``warps`` one barrier behind."""
         with ir.InsertionPoint(self.dot), self.dot.location:
-            total = Dot(self.dot).c
-            half, slices = len(self.loads) // 2, list[tuple[ir.Value, ir.Value]]()
-            for number in range(SLICES):
-                if number < SLICES - 1:
-                    first = (number, number + 1) if number == SLICES - 2 else (number,)
-                    slices += [self._slice(each) for each in first]
-                for load in (self.loads[:half], self.loads[half:], (), ())[number]:
+            total, operands = Dot(self.dot).c, list[tuple[ir.Value, ir.Value]]()
+            for number in range(slices):
+                operands += [self._slice(each, slices) for each in read_before(number, slices)]
+                for load in loads_before(self.loads, number, slices):
                     load.move_before(self.dot)
-                if number == SLICES - 1:
+                if number == slices - 1:
                     WaitLoadsOp.build([], [], {"count": i32_attribute(0)})
                     for store in self.stores:
                         store.move_before(self.dot)
-                total = self._dot(slices[number], total)
+                total = self._dot(operands[number], total)
         replace_with(self.dot, [total])
         for op in self.read:
             op.erase()
         self._shift(warps)
 
-    def _slice(self, number: int) -> tuple[ir.Value, ir.Value]:
-        """The operands' slice ``number`` along k, read here."""
-        left, right = (_sliced(op, number, 1 - place) for place, op in enumerate(self.read))
+    def _slice(self, number: int, slices: int) -> tuple[ir.Value, ir.Value]:
+        """The operands' slice ``number`` of ``slices`` along k, read here."""
+        left, right = (_sliced(op, number, slices, 1 - place) for place, op in enumerate(self.read))
         return left, right
 
     def _dot(self, operands: tuple[ir.Value, ir.Value], total: ir.Value) -> ir.Value:
@@ -271,11 +277,11 @@ def _accesses(ops: Sequence[ir.Operation]) -> int:
     return sum(-(-registers_of(op.results[0]) * 32 // _WIDEST) for op in ops)
 
 
-def _sliced(load: ir.Operation, number: int, along: int) -> ir.Value:
-    """Slice ``number`` of what ``load`` reads, along dimension ``along``, read here."""
+def _sliced(load: ir.Operation, number: int, slices: int, along: int) -> ir.Value:
+    """Slice ``number`` of ``slices`` of what ``load`` reads, along dimension ``along``, read here."""
     view, info = cast(load, LocalLoadOp).src, tensor_info(load.results[0].type)
     assert info is not None
-    width = info.shape[along] // SLICES
+    width = info.shape[along] // slices
     shape = [width if d == along else n for d, n in enumerate(info.shape)]
     offsets = [number * width if d == along else 0 for d in range(len(shape))]
     whole = view.type
