@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mfma_kernels
+import strided_kernels
 import tri
 import tri.language as tl
 from mfma_kernels import compiled_matmul, matmul
@@ -129,6 +130,40 @@ def test_products_over_two_slices_are_right(chip: str, kind: str, shape: tuple[i
     error, text = mfma_kernels.run(chip, (kind, kind), "f32", shape, SHALLOW, warps=8)
     assert text.count("amdg.cond_barrier") == 2
     assert error < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("kind", "block", "shape", "stages"),
+    [
+        ("f16", SHALLOW, (256, 256, 5 * 32 + 16), 3),
+        ("bf16", SHALLOW, (272, 240, 4 * 32), 3),
+        ("i8", BLOCK, (200, 256, 3 * 64 + 16), 3),
+        ("f16", SHALLOW, (64, 48, 64), 4),
+        ("f16", SHALLOW, (64, 48, 32), 3),
+        ("f16", SHALLOW, (64, 48, 16), 3),
+        ("f16", SHALLOW, (64, 48, 0), 3),
+    ],
+)
+def test_products_of_what_is_copied_are_right(
+    kind: str, block: tuple[int, int, int], shape: tuple[int, int, int], stages: int
+) -> None:
+    error, text = strided_kernels.run(
+        "gfx950", kind, (False, True), shape, block, num_warps=8, num_stages=stages
+    )
+    assert "ttg.async_copy_global_to_local" in text
+    assert text.count("amdg.cond_barrier") == 2
+    assert error <= (0 if kind == "i8" else 3e-6)
+
+
+def test_copies_begin_beside_the_last_dot_and_are_waited_for_there() -> None:
+    kernel = strided_kernels.compiled("gfx950", "f16", SHALLOW, num_warps=8, num_stages=3)
+    _, loop, _ = steady(str(kernel.asm["amdgcn"]))
+    first, dots, last = "\n".join(loop).split("s_barrier")[:3]
+    assert ("ds_read" in first, "v_mfma" in dots) == (True, True)
+    assert last.count(" lds") == 4
+    assert "vmcnt(4)" in last[last.rindex(" lds") :]
+    assert not re.search("ds_read|ds_write", last)
+    assert "vmcnt" not in first
 
 
 def launched(path: Path, depth: int = 256) -> float:

@@ -26,13 +26,15 @@ _PARTS = 4
 #: memory clusters that loads are spread over
 _LOADING = 2
 _BARRIER, _NEXT = Step(Kind.BARRIER), Step(Kind.SCALAR)
-_ARRIVED, _LOADED = Step(Kind.WAIT, accesses=0), Step(Kind.WAIT, loads=0)
+_ARRIVED = Step(Kind.WAIT, accesses=0)
 
 
 @dataclass(frozen=True)
 class LoopCounts:
     """What a wavefront does in an iteration: ``matrix`` instructions, each of ``passes`` with an operand of ``source`` bytes a lane; accesses of 128
     bits: ``reads`` and ``writes`` of LDS, ``loads`` from memory.
+
+    ``ahead``: how many of ``loads`` may be under way where it waits for those that are read next, which are then copies to LDS.
     """
 
     matrix: int
@@ -41,6 +43,7 @@ class LoopCounts:
     reads: int
     writes: int
     loads: int
+    ahead: int = 0
 
     def alternating(self, chip: Chip, slices: int) -> float:
         """Cycles of an iteration by two wavefronts of a SIMD that alternate, over so many ``slices``."""
@@ -58,20 +61,29 @@ class LoopCounts:
         """
         read, dots = self._reads(self.reads // _PARTS), self._dots(_PARTS)
         behind = [step for _ in range(_PARTS - 1) for step in (*read, *dots, _ARRIVED)]
-        steps = [*self._loads(self.loads), _BARRIER, *read, _ARRIVED, *behind, *dots]
-        steps += [_BARRIER, _LOADED, *self._writes(), _ARRIVED]
+        steps = [*self._loads(self.loads), *read, _ARRIVED, *behind, *dots]
+        if self.ahead:
+            steps = [self._loaded, _BARRIER, *steps]
+        else:
+            steps = [*steps[: self.loads], _BARRIER, *steps[self.loads :]]
+            steps += [_BARRIER, self._loaded, *self._writes(), _ARRIVED]
         return estimate(steps, chip, 2).cycles
 
     def _memory(self, slice_: int, slices: int) -> list[Step]:
-        """The memory cluster before the dots of ``slice_``."""
+        """The memory cluster before the dots of ``slice_``; copies begin in the last one."""
         if slice_ == slices - 1:
-            return [_LOADED, *self._writes()]
+            return [*(self._loads(self.loads) if self.ahead else ()), self._loaded, *self._writes()]
         read = self.reads // slices
         reads = sum(
             read if number < slices - 1 else self.reads - read * number
             for number in read_before(slice_, slices)
         )
-        return [*self._reads(reads), *self._loads(len(loads_before(range(self.loads), slice_, slices)))]
+        begun = () if self.ahead else loads_before(range(self.loads), slice_, slices)
+        return [*self._reads(reads), *self._loads(len(begun))]
+
+    @property
+    def _loaded(self) -> Step:
+        return Step(Kind.WAIT, loads=self.ahead)
 
     def _dots(self, slices: int) -> list[Step]:
         return [Step(Kind.MATRIX, passes=self.passes, source=self.source)] * (self.matrix // slices)

@@ -17,7 +17,8 @@ The second group is one barrier, so one cluster, behind: the matrix unit has alw
 does costs nothing as long as it takes no longer.  Wavefronts have priority in dot clusters.  Two barriers lie between the last read of a buffer
 and the first store to it, and between that and the next read; so also the group ahead keeps off what the one behind reads.
 
-With two slices both are read before the first, and all is loaded there.
+With two slices both are read before the first, and all is loaded there.  Copies to LDS (gfx950) begin in the last memory cluster, which
+then waits for those of the iteration before; nothing is stored.
 
 It is done where the estimate of cycles (:mod:`tri_backend_amd.cycles.alternation`) says that it takes fewer, with the number of slices that takes
 the fewest of those for whose operands there are registers.
@@ -25,6 +26,7 @@ the fewest of those for whose operands there are registers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -48,9 +50,16 @@ from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pressure import registers_of
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.dialect import LocalLoadOp, LocalStoreOp
+from tri_gpu_dialect.dialect import (
+    AsyncCommitGroupOp,
+    AsyncCopyGlobalToLocalOp,
+    AsyncWaitOp,
+    LocalLoadOp,
+    LocalStoreOp,
+)
 from tri_gpu_dialect.edit import SHARED, barrier, block_ops, functions, i32_attribute, module_int
 from tri_gpu_dialect.encodings import DotOperand
+from tri_gpu_dialect.lowering.words import bit_width
 from tri_gpu_dialect.transforms.pipeline.building import build, integer, less
 from tri_gpu_dialect.types import shape_of, tensor_info, tensor_type
 
@@ -88,13 +97,18 @@ class BlockPingPong(Pass):
 
 @dataclass(frozen=True)
 class _Plan:
-    """A ``loop`` with one ``dot`` whose operands are ``read`` from buffers that what is loaded in the same iteration is stored to, behind the dot."""
+    """A ``loop`` with one ``dot`` whose operands are ``read`` from buffers that what is loaded in the same iteration is stored to, behind the dot.
+
+    Or ``copies`` fill other buffers, and there are neither loads nor stores: ``wait`` is for those of an iteration before.
+    """
 
     loop: ir.Operation
     dot: ir.Operation
     read: tuple[ir.Operation, ir.Operation]
     loads: tuple[ir.Operation, ...]
     stores: tuple[ir.Operation, ...]
+    copies: tuple[ir.Operation, ...] = ()
+    wait: ir.Operation | None = None
 
     @classmethod
     def of(cls, loop: ir.Operation) -> _Plan | None:
@@ -102,7 +116,12 @@ class _Plan:
         ops = block_ops(For(loop).body)[:-1]
         dots = [op for op in ops if is_dot(op)]
         stores = tuple(op for op in ops if isa(op, LocalStoreOp))
-        if len(dots) != 1 or not stores or not isinstance(encoding_of(dots[0].results[0]), AmdMfma):
+        copies = tuple(op for op in ops if isa(op, AsyncCopyGlobalToLocalOp))
+        if (
+            len(dots) != 1
+            or bool(stores) == bool(copies)
+            or not isinstance(encoding_of(dots[0].results[0]), AmdMfma)
+        ):
             return None
         found = [defining_op(value, LocalLoadOp) for value in (Dot(dots[0]).a, Dot(dots[0]).b)]
         read = [op.operation for op in found if op is not None]
@@ -110,8 +129,26 @@ class _Plan:
         made = [op for op in loads if op is not None and op.block == dots[0].block]
         if len(read) != 2 or len(made) != len(stores):
             return None
-        plan = cls(loop, dots[0], (read[0], read[1]), tuple(dict.fromkeys(made)), stores)
-        return plan if plan._is_whole(ops) else None
+        waits = [op for op in ops if isa(op, AsyncWaitOp)]
+        wait = waits[0] if copies and len(waits) == 1 else None
+        plan = cls(loop, dots[0], (read[0], read[1]), tuple(dict.fromkeys(made)), stores, copies, wait)
+        return plan if (plan._copies_whole(ops) if copies else plan._is_whole(ops)) else None
+
+    def _copies_whole(self, ops: Sequence[ir.Operation]) -> bool:
+        """The same of ``ops`` with copies: it waits, starts one group of copies, reads, multiplies."""
+        commits = [op for op in ops if isa(op, AsyncCommitGroupOp)]
+        if self.wait is None or len(commits) != 1 or len(self.wait.operands):
+            return False
+        own = {self.dot, self.wait, *self.read, *self.copies, *commits}
+        ordered = [self.wait, *self.copies, *commits]
+        place = {op: number for number, op in enumerate(ops)}
+        return (
+            not list(self.wait.results[0].uses)
+            and all(len(list(op.results[0].uses)) == 1 for op in self.read)
+            and all(op in own or (is_pure(op) and not len(op.regions)) for op in ops)
+            and sorted(ordered, key=place.__getitem__) == ordered
+            and max(place[op] for op in (*self.read, *commits)) < place[self.dot]
+        )
 
     def _is_whole(self, ops: Sequence[ir.Operation]) -> bool:
         """Whether ``ops`` of the body have no effect but those of the plan's, in its order."""
@@ -198,26 +235,37 @@ class _Plan:
         if form is None:
             return None
         rows, columns = shape_of(self.dot.results[0].type)
+        copied = sum(_copied(op, warps) for op in self.copies)
         return LoopCounts(
             matrix=rows * columns * self.depth // (m * n * k * warps),
             passes=form.passes,
             source=m * k * form.bits // (8 * _LANES),
             reads=_accesses(self.read),
             writes=_accesses(self.loads),
-            loads=_accesses(self.loads),
+            loads=_accesses(self.loads) + copied,
+            ahead=copied * self.groups,
         )
+
+    @property
+    def groups(self) -> int:
+        """Groups of copies that may be under way behind the wait."""
+        return 0 if self.wait is None else ir.IntegerAttr(self.wait.attributes["num"]).value
 
     # --- the new loop -------------------------------------------------------------------------------------
 
     def rewrite(self, warps: int, slices: int) -> None:
         """Put the clusters of so many ``slices`` in their order, and the second half of ``warps`` one barrier behind."""
+        copying = self._copying() if self.copies else []
         with ir.InsertionPoint(self.dot), self.dot.location:
             total, operands = Dot(self.dot).c, list[tuple[ir.Value, ir.Value]]()
             for number in range(slices):
                 operands += [self._slice(each, slices) for each in read_before(number, slices)]
                 for load in loads_before(self.loads, number, slices):
                     load.move_before(self.dot)
-                if number == slices - 1:
+                if number == slices - 1 and self.wait is not None:
+                    for op in (*copying, self.wait):
+                        op.move_before(self.dot)
+                elif number == slices - 1:
                     WaitLoadsOp.build([], [], {"count": i32_attribute(0)})
                     for store in self.stores:
                         store.move_before(self.dot)
@@ -226,6 +274,19 @@ class _Plan:
         for op in self.read:
             op.erase()
         self._shift(warps)
+
+    def _copying(self) -> list[ir.Operation]:
+        """What stands before the dot and is nothing that it reads is computed from: the copies, and what is computed for them."""
+        ops = block_ops(self.dot.block)
+        before = ops[: ops.index(self.dot)]
+        needed, ahead = set[ir.Operation](self.read), list[ir.Operation](self.read)
+        while ahead:
+            for value in ahead.pop().operands:
+                op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+                if op is not None and op in before and op not in needed:
+                    needed.add(op)
+                    ahead.append(op)
+        return [op for op in before if op not in needed and op != self.wait]
 
     def _slice(self, number: int, slices: int) -> tuple[ir.Value, ir.Value]:
         """The operands' slice ``number`` of ``slices`` along k, read here."""
@@ -249,6 +310,8 @@ class _Plan:
         """Around the loop, barriers of one half of the wavefronts each."""
         i32 = ir.IntegerType.get_signless(32)
         with ir.InsertionPoint(self.loop), self.loop.location:
+            if self.wait is not None:
+                create_like(self.wait)
             _wait_for_all()
             warp = build("ttg.warp_id", [], [i32])
             behind = less(integer(i32, warps // 2 - 1), warp)
@@ -275,6 +338,13 @@ def _set_priority(level: int) -> None:
 def _accesses(ops: Sequence[ir.Operation]) -> int:
     """Accesses of 128 bits that what ``ops`` give takes."""
     return sum(-(-registers_of(op.results[0]) * 32 // _WIDEST) for op in ops)
+
+
+def _copied(copy: ir.Operation, warps: int) -> int:
+    """Accesses of 128 bits of a thread that ``copy`` takes."""
+    buffer = cast(copy, AsyncCopyGlobalToLocalOp).result.type
+    bits = math.prod(buffer.shape) * bit_width(buffer.element_type)
+    return -(-bits // (_WIDEST * _LANES * warps))
 
 
 def _sliced(load: ir.Operation, number: int, slices: int, along: int) -> ir.Value:
