@@ -64,3 +64,18 @@ def test_a_misplaced_infinity_is_more_than_inaccurate() -> None:
     with pytest.raises(AssertionError) as caught:
         Ulp(4).check(np.array([1 + 9 * 2.0**-23, 3.0], np.float32), np.array([1.0, np.inf]))
     assert not isinstance(caught.value, Inaccurate)
+
+
+def test_sums_tell_how_far_they_are_in_ulps_of_the_largest() -> None:
+    exact = np.array([1.0, 100.0, np.inf])
+    got = np.array([1.5, 100.0, np.inf], np.float32)
+    with pytest.raises(Inaccurate, match=r"1 of 3 elements.*ulp of the largest") as caught:
+        Close(1e-5, 1e-5).check(got, exact)
+    assert caught.value.ulp == 0.5 / 2**-17
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_sums_that_are_no_numbers_are_wrong(value: float) -> None:
+    with pytest.raises(AssertionError) as caught:
+        Close(1e-5, 1e-5).check(np.array([1.5, value], np.float32), np.array([1.0, 2.0]))
+    assert not isinstance(caught.value, Inaccurate)

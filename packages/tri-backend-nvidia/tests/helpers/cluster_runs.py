@@ -103,7 +103,8 @@ def atomics(device: Arrays, rng: np.random.Generator, **options) -> None:
     assert (old == old[:, :1]).all()  # all CTAs know the same
     tickets, few, swapped = old[:, 0] % 1000, old[:, 0] // 1000 % 100, old[:, 0] // 100000
     np.testing.assert_array_equal(np.sort(tickets), range(programs))
-    np.testing.assert_array_equal(np.sort(few), [0, 10, 20])
+    # of each of the four places a program finds what those before it added, and the places may see them in other orders
+    assert few.sum() == sum(range(programs)) * 10
     # programs go in any order: the first one to swap finds 0, the others what it left
     (first,) = np.flatnonzero(swapped == 0)
     np.testing.assert_array_equal(y[13:], [tickets[first] + 1, 0, 0])

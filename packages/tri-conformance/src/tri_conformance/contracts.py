@@ -103,7 +103,11 @@ class Ulp:
 
 @dataclass(frozen=True)
 class Close:
-    """``|got - exact| <= atol + rtol * |exact|``: for sums, where an ulp of the result says nothing."""
+    """``|got - exact| <= atol + rtol * |exact|``: for sums, where an ulp of the result says nothing.
+
+    :class:`Inaccurate` when infinities and NaN are in their places and only the bound is broken, in units in the last place of the largest
+    exact result.
+    """
 
     rtol: float
     atol: float = 0.0
@@ -114,5 +118,13 @@ class Close:
         with np.errstate(invalid="ignore"):
             near = np.isfinite(true) & (np.abs(wide - true) <= self.atol + self.rtol * np.abs(true))
         wrong = ~(near | _same(wide, true))
-        if wrong.any():
-            _fail(got, exact, wrong, f"|error| <= {self.atol} + {self.rtol} |exact|")
+        if not wrong.any():
+            return
+        rule = f"|error| <= {self.atol} + {self.rtol} |exact|"
+        if got.dtype.kind in "iub" or not (np.isfinite(wide) & np.isfinite(true))[wrong].all():
+            _fail(got, exact, wrong, rule)
+        largest = np.abs(true[np.isfinite(true)]).max(keepdims=True)
+        worst = np.abs(wide[wrong] - true[wrong]).max() / ulp_of(largest, got.dtype)[0]
+        raise Inaccurate(
+            f"{_reported(got, exact, wrong, rule)}; {worst:.3g} ulp of the largest", float(worst)
+        )

@@ -154,7 +154,7 @@ class KnownFailure:
 class Accuracy:
     """Conformance cases (a glob of their ids) whose results are meant to be within ``ulp``, more than the kit allows.
 
-    ``ulp`` counts units in the last place of the result's type, ``reason`` says why users want no better.
+    ``ulp`` counts units in the last place of the result's type (of sums: of the largest result), ``reason`` says why users want no better.
     """
 
     test: str
