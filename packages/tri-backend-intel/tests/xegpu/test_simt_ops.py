@@ -211,6 +211,29 @@ def test_floats_of_8_bits_are_widened_and_rounded() -> None:
     )
 
 
+@tri.jit
+def multiplied(out_ptr, x_ptr, y_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """Both operands of a dot are made by such ops, and chosen among."""
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    x = tl.reshape(tl.load(x_ptr + tl.arange(0, M * K)), (M, K)).to(tl.float16, bitcast=True)
+    y = tl.reshape(tl.load(y_ptr + tl.arange(0, K * N)), (K, N)).to(tl.float16, bitcast=True)
+    y = tl.where((k[:, None] + n[None, :]) % 3 == 0, 0.0, y)
+    tl.store(out_ptr + m[:, None] * N + n[None, :], tl.dot(x, y))
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+def test_operands_of_dots_are_made_by_such_ops(warps: int) -> None:
+    rows, columns, depth = 16, 32, 32
+    make = np.random.default_rng(4)
+    x, y = (make.standard_normal(s).astype("f2") for s in ((rows, depth), (depth, columns)))
+    out = np.zeros((rows, columns), "f4")
+    with tri.target("sim:intel:pvc"):
+        multiplied[(1,)](out, x.view("i2"), y.view("i2"), rows, columns, depth, num_warps=warps, path="simd")
+    kept = (np.arange(depth)[:, None] + np.arange(columns)) % 3 != 0
+    wanted = x.astype("f8") @ (y.astype("f8") * kept)
+    assert np.abs(out - wanted).max() <= 1e-5
+
+
 # --- what the kernel says of it ---------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tri_backend_intel.xegpu.conversion import Conversion, Known, Pieces, Registers, flattened, is_pointers
+from tri_backend_intel.xegpu.conversion import Conversion, Known, Pieces, flattened, is_pointers
 from tri_backend_intel.xegpu.layouts import refusal
 from tri_core.ir.regions import For, edges_of
 from tri_core.ir.views import isa
@@ -67,14 +67,10 @@ def _joined(
         if not isinstance(value.type, ir.RankedTensorType):
             found.append(parts.pop(0))
             continue
-        if not ctx.has_pieces(value):
-            count = len(ctx.types_of(value))
-            found.append(Registers(ctx.registers_layout(value), tuple(parts[:count])))
-            parts = parts[count:]
-            continue
-        share = ctx.share(value)
-        own, parts = parts[: len(share)], parts[len(share) :]
-        found.append(Pieces(share, tuple(own), bases.get(value)))
+        count = len(ctx.types_of(value))
+        own, parts = parts[:count], parts[count:]
+        made = ctx.tensor(value, own)
+        found.append(replace(made, base=bases.get(value)) if isinstance(made, Pieces) else made)
     return found
 
 

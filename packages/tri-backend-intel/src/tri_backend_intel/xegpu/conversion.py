@@ -189,6 +189,12 @@ class Conversion:
         share = self.share(value)
         return [self.type_of(share, self.element(value))] * len(share)
 
+    def tensor(self, value: ir.Value, parts: Sequence[ir.Value]) -> Pieces | Registers:
+        """``parts``, of :meth:`types_of`, as what ``value``, a tensor of the source, becomes."""
+        if self.has_pieces(value):
+            return Pieces(self.share(value), tuple(parts))
+        return Registers(self.registers_layout(value), tuple(parts))
+
     # --- what rules are written in ------------------------------------------------------------------------
 
     def make(

@@ -17,7 +17,9 @@ from tri_backend_intel.xegpu.conversion import (
     Known,
     Operand,
     Pieces,
+    Registers,
     Rule,
+    is_pointers,
     is_small_float,
     isa_pointer,
     plain,
@@ -40,23 +42,22 @@ __all__ = ["RULES", "convert"]
 
 
 def elementwise(ctx: Conversion, op: ir.Operation) -> list[Known]:
-    """An op of ``arith`` or ``math`` is itself, on each piece; pieces that are alike are computed once."""
+    """An op of ``arith`` or ``math`` is itself, on each piece or register; those that are alike are computed once."""
     attributes = {name: op.attributes[name] for name in op.attributes}
     tensors = [v for v in op.results if isinstance(v.type, ir.RankedTensorType)]
     if not tensors:
         operands = [ctx.number_of(v) for v in op.operands]
         return list(ctx.make(op.name, operands, *(ctx.element(r) for r in op.results), **attributes))
-    share = ctx.share(tensors[0])
-    types = [ctx.type_of(share, ctx.element(r)) for r in op.results]
+    types = [ctx.types_of(r) for r in tensors]
     known = [ctx.known[v] for v in op.operands]
     made: dict[tuple[ir.Value, ...], list[ir.Value]] = {}
     found = []
-    for number in range(len(share)):
-        here = tuple(k.values[number] if isinstance(k, Pieces) else k for k in known)
+    for number, here_types in enumerate(zip(*types, strict=True)):
+        here = tuple(k.values[number] if isinstance(k, Pieces | Registers) else k for k in known)
         if here not in made:
-            made[here] = ctx.make(op.name, here, *types, **attributes)
+            made[here] = ctx.make(op.name, here, *here_types, **attributes)
         found.append(made[here])
-    return [Pieces(share, tuple(values)) for values in zip(*found, strict=True)]
+    return [ctx.tensor(r, values) for r, values in zip(tensors, zip(*found, strict=True), strict=True)]
 
 
 def constant(ctx: Conversion, op: ir.Operation) -> list[Known]:
@@ -67,15 +68,15 @@ def constant(ctx: Conversion, op: ir.Operation) -> list[Known]:
     value = ir.DenseElementsAttr(op.attributes["value"])
     if not value.is_splat:
         return by_simt(ctx, op)
-    share, number = ctx.share(result), value.get_splat_value()
+    number = value.get_splat_value()
     if is_small_float(result.type.element_type):
         if number.value:
             return by_simt(ctx, op)
         number = ir.IntegerAttr.get(ctx.element(result), 0)
-    type_ = ctx.type_of(share, ctx.element(result))
-    if isinstance(type_, ir.VectorType):
-        number = ir.DenseElementsAttr.get_splat(type_, number)
-    return [Pieces(share, (ctx.one("arith.constant", (), type_, value=number),) * len(share))]
+    types = ctx.types_of(result)
+    if isinstance(types[0], ir.VectorType):
+        number = ir.DenseElementsAttr.get_splat(types[0], number)
+    return [ctx.tensor(result, (ctx.one("arith.constant", (), types[0], value=number),) * len(types))]
 
 
 def program(name: str) -> Rule:
@@ -216,6 +217,15 @@ _FUNCTIONS = frozenset(
 ) | frozenset(f"math.{name}" for name in ("roundeven", "sin", "sqrt", "trunc"))
 
 
+#: rules that take tensors of no whole pieces too
+_OF_REGISTERS = (elementwise, constant, splat)
+
+
+def _is_plain(op: ir.Operation) -> bool:
+    """Whether ``op`` works alike on each element."""
+    return op.name != "tt.splat" or not is_pointers(op.results[0].type)
+
+
 def _rule_of(op: ir.Operation, assignment: Assignment) -> Rule:
     """By pieces, where the path has a rule and tensors are such; else by the SIMT path's."""
     tensors = [v for v in (*op.operands, *op.results) if isinstance(v.type, ir.RankedTensorType)]
@@ -224,7 +234,7 @@ def _rule_of(op: ir.Operation, assignment: Assignment) -> Rule:
     )
     if op.name.startswith(("scf.", "ttig.")):
         return own
-    if not all(assignment.share(v).fits for v in tensors):
+    if not all(assignment.share(v).fits for v in tensors) and not (own in _OF_REGISTERS and _is_plain(op)):
         return by_simt
     if _computes(op) and any(is_small_float(v.type.element_type) for v in tensors):
         return by_simt

@@ -60,6 +60,9 @@ def deal_lane_ops(module: ir.Module) -> None:
     for op in all_ops(module.operation):
         if op.name == _NAME:
             _deal(op)
+    for op in reversed(all_ops(module.operation)):  # what upstream made for ops of lanes alone
+        if op.name == _CAST and not any(True for result in op.results for _ in result.uses):
+            op.erase()
 
 
 def _deal(op: ir.Operation) -> None:

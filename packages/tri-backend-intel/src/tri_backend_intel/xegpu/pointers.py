@@ -28,11 +28,11 @@ __all__ = ["addptr", "load", "splat", "store"]
 def splat(ctx: Conversion, op: ir.Operation) -> list[Known]:
     """A number everywhere; of a pointer, no offset from it anywhere."""
     (result,), (source,) = op.results, op.operands
-    share = ctx.share(result)
-    type_ = ctx.type_of(share, ctx.element(result))
+    types = ctx.types_of(result)
     if is_pointers(result.type):
-        return [Pieces(share, (ctx.number(type_, 0),) * len(share), ctx.address(ctx.number_of(source)))]
-    return [Pieces(share, (ctx.everywhere(ctx.number_of(source), type_),) * len(share))]
+        zero = ctx.number(types[0], 0)
+        return [Pieces(ctx.share(result), (zero,) * len(types), ctx.address(ctx.number_of(source)))]
+    return [ctx.tensor(result, (ctx.everywhere(ctx.number_of(source), types[0]),) * len(types))]
 
 
 def addptr(ctx: Conversion, op: ir.Operation) -> list[Known]:

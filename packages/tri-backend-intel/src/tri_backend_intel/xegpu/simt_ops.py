@@ -147,10 +147,8 @@ def _result_types(ctx: Conversion, value: ir.Value) -> list[tuple[ir.Type, Dealt
 def _known(ctx: Conversion, value: ir.Value, parts: list[ir.Value]) -> Known:
     if not isinstance(value.type, ir.RankedTensorType):
         return parts[0]
-    if not ctx.has_pieces(value):
-        return Registers(ctx.registers_layout(value), tuple(parts))
-    if not is_pointers(value.type):
-        return Pieces(ctx.share(value), tuple(parts))
+    if not is_pointers(value.type) or not ctx.has_pieces(value):
+        return ctx.tensor(value, parts)
     size = _pointee_bytes(value)
     offsets = [ctx.one("arith.divui", [v, ctx.number(v.type, size)], v.type) for v in parts]
     indices = [ctx.cast(v, ctx.type_of(ctx.share(value), ctx.index)) for v in offsets]

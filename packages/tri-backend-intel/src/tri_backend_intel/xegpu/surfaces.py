@@ -9,6 +9,9 @@ from tri_backend_intel.dialect import TilePrefetchOp
 from tri_backend_intel.dialect.tiles import coordinates, is_block_access
 from tri_backend_intel.transforms.version_tiles import Known, asked, is_inside, maker_of_descriptor
 from tri_backend_intel.xegpu.layouts import refusal
+from tri_core.dialects.tt import LoadOp
+from tri_core.errors import Unsupported
+from tri_core.ir.regions import is_control
 from tri_core.ir.traits import is_pure
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
@@ -67,7 +70,36 @@ def ask(kernel: ir.Operation) -> Asked | None:
             found = answer if found is None else make("arith.andi", [found, answer], answer.type).results[0]
     if first is None or found is None:
         return None
-    return Asked(first, found, tuple(descriptors))
+    return Asked(_earlier(body, first, found, list(descriptors)), found, tuple(descriptors))
+
+
+def _earlier(
+    body: ir.Block, first: ir.Operation, answer: ir.Value, descriptors: list[ir.Value]
+) -> ir.Operation:
+    """Before what becomes a branch, where surfaces are known there: both versions begin in the block in which the kernel does."""
+    branch = next((view.operation for view in body.operations if _may_branch(view.operation)), first)
+    if first.is_before_in_block(branch):
+        return first
+    values = [
+        answer,
+        *(v for d in descriptors if (m := maker_of_descriptor(d)) is not None for v in m.operands),
+    ]
+    try:
+        for value in values:
+            _hoist(value, branch, first)
+    except Unsupported:
+        return first
+    return branch
+
+
+def _may_branch(op: ir.Operation) -> bool:
+    """Whether lanes or sub-groups may do different things: control flow, and accesses of memory but a number's load without a mask."""
+    if is_control(op):
+        return True
+    if is_pure(op):
+        return False
+    scalar = not any(isinstance(v.type, ir.RankedTensorType) for v in (*op.operands, *op.results))
+    return not (isa(op, LoadOp) and scalar and len(op.operands) == 1)
 
 
 def _with_nested(op: ir.Operation) -> list[ir.Operation]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tri_backend_intel.dialect import BlockLoadOp, BlockPrefetchOp, BlockStoreOp
 from tri_backend_intel.xegpu.elements import load_elements, store_elements
+from tri_backend_intel.xegpu.layouts import refusal
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
@@ -21,7 +22,8 @@ def with_versions(module: ir.Module, kernel: ir.Operation, holds: str) -> None:
     if call is None:
         return
     entry = kernel.regions[0].blocks[0]
-    assert call.block == entry
+    if call.block != entry:
+        raise refusal(call, "its surfaces are known only behind a branch")
     by_blocks, by_elements = _split(module, kernel, call)
     b = Builder(module, entry)
     with ir.InsertionPoint(entry), call.location:
