@@ -68,8 +68,9 @@ def test_nothing_waits_for_loads_in_front_of_the_dots(
     dots = [place for place, line in enumerate(body) if line.startswith("v_mfma")]
     first_use = waits[0]
     assert body.index(next(line for line in body if line.startswith("buffer_load"))) < first_use
-    assert len(barriers) == 2
-    assert barriers[1] < first_use
+    # wavefronts that alternate have one behind each cluster
+    assert len(barriers) in (2, 8)
+    assert barriers[len(barriers) // 2] < first_use
     assert sum(place < first_use for place in dots) >= len(dots) / 2
 
 
