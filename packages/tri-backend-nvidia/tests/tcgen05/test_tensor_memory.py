@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nvidia_support import target
 from tensor_memory_text import HEAD, SHORT, placed
 from tri_backend_nvidia.tcgen05.encoding import TensorMemory, TensorMemoryRows
-from tri_backend_nvidia.tcgen05.table import instructions, operand_memory
+from tri_backend_nvidia.tcgen05.table import instructions
 from tri_core.api import OutOfResources, Unsupported
 from tri_gpu_dialect.layouts import layout_for
 
@@ -70,7 +70,7 @@ def test_rows_of_the_table(arch: str, integers: bool) -> None:
 
 
 def test_operands_of_32_bits_lie_along_k() -> None:
-    memory = operand_memory(32)
+    memory = next(row.memory for row in instructions(target("sm_100a")) if row.a == "f32")
     assert memory(1, (64, 64), 1) is None
     along = memory(1, (64, 64), 0)
     assert along is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
@@ -29,6 +30,9 @@ __all__ = [
     "StageContext",
     "StageResult",
 ]
+
+#: a function of a module or a class, as Python writes it
+_FUNCTION = re.compile(r"<function ([\w.]+) at 0x[0-9a-f]+>", re.IGNORECASE)
 
 Artifact = Any  # ir.Module for kind "module", str for "text", bytes for "bytes"
 Kind = Literal["module", "text", "bytes"]
@@ -171,8 +175,14 @@ class PassList:
                 context.on_pass(stage, step.name, module)
 
     def text(self) -> str:
-        """The list as text: passes with their options, for cache keys and listings."""
-        return "; ".join(f"@{s.name}" if isinstance(s, Anchor) else repr(s) for s in self.steps)
+        """The list as text: passes with their options, for cache keys and listings.
+
+        Functions among the options are named, without the places where they lie in this process: what they do is in the files of
+        their packages, which are in keys as well.  A function within another one and any other object without a text of its own
+        keep their addresses, so that no other compile is taken for this one.
+        """
+        text = "; ".join(f"@{s.name}" if isinstance(s, Anchor) else repr(s) for s in self.steps)
+        return _FUNCTION.sub(r"<function \1>", text)
 
 
 @dataclass(frozen=True, kw_only=True)

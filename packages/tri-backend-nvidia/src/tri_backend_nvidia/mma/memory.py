@@ -17,7 +17,7 @@ from tri_gpu_dialect.encodings import SharedEncoding, encoding
 from tri_gpu_dialect.layouts import OFFSET, LinearLayout, dim_names
 from tri_gpu_dialect.layouts.cluster import ClusterBases, permuted, put_above, ranked, share
 
-__all__ = ["ATOM_ROWS", "SWIZZLES", "FourBitShared", "NvmmaShared"]
+__all__ = ["ATOM_ROWS", "SWIZZLES", "FourBitShared", "NvmmaShared", "SwizzledRows"]
 
 Shape = tuple[int, ...]
 
@@ -175,3 +175,23 @@ class FourBitShared(SharedEncoding):
 def _halved(place: int) -> int:
     """A place in a padded row as one in the packed row."""
     return place & _HALF_PIECE - 1 | place // _PIECE * _HALF_PIECE
+
+
+@dataclass(frozen=True)
+class SwizzledRows:
+    """How operands with elements of ``bits`` have to lie for matrix instructions: rows along k, ``across`` also along m or n.
+
+    What :class:`tri_gpu_dialect.policies.async_dots.AsyncInstruction` calls ``memory``.
+    """
+
+    bits: int
+    across: bool
+
+    def __call__(self, index: int, shape: Shape, contiguous: int) -> NvmmaShared | None:
+        """For operand ``index``; None: rows of that source cannot be read."""
+        inner = 1 - index
+        if contiguous != inner and not self.across:
+            return None
+        dims = [inner] if contiguous == inner else [1 - inner, inner]
+        wanted = (NvmmaShared.widest(shape, self.bits, transposed=dim == 0) for dim in dims)
+        return next((e for e in wanted if e.swizzling_byte_width), None)

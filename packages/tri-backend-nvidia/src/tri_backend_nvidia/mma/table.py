@@ -6,16 +6,13 @@ from dataclasses import replace
 from functools import cache
 
 from tri_backend_nvidia.mma.encoding import WGMMA_M, WGMMA_WIDTHS, NvidiaMma
-from tri_backend_nvidia.mma.memory import NvmmaShared
+from tri_backend_nvidia.mma.memory import SwizzledRows
 from tri_core.api import Target
 from tri_core.dialects.tt.enums import InputPrecision
-from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.policies.async_dots import AsyncInstruction, OperandMemory
+from tri_gpu_dialect.policies.async_dots import AsyncInstruction
 from tri_gpu_dialect.policies.matrix import MatrixInstruction
 
-__all__ = ["PTX_TYPES", "matrix_instructions", "wgmma_memory"]
-
-Shape = tuple[int, ...]
+__all__ = ["PTX_TYPES", "matrix_instructions"]
 
 #: (MLIR types of a, b and the accumulator) -> (first compute capability, k, k_width)
 _ROWS: tuple[tuple[str, str, str, int, int, int], ...] = (
@@ -104,23 +101,8 @@ def _group_instruction(a: str, b: str, total: str, k: int, k_width: int, widest:
         k_width=k_width,
         encoding=NvidiaMma(version_major=3, warps_per_cta=(4, 1), instr_shape=(16, widest, k)),
         precisions=(int(InputPrecision.TF32),) if a == "f32" else (),
-        memory=wgmma_memory(_BITS[a]),
+        memory=SwizzledRows(_BITS[a], across=_BITS[a] == 16),
         in_registers=(0,),
         group_warps=4,
         group_columns=(WGMMA_WIDTHS[0], WGMMA_WIDTHS[-1]),
     )
-
-
-@cache
-def wgmma_memory(bits: int) -> OperandMemory:
-    """How operands with elements of ``bits`` have to lie: swizzled rows along k, for 16 bits along m or n as well."""
-
-    def memory(index: int, shape: Shape, contiguous: int) -> SharedEncoding | None:
-        inner = 1 - index
-        along_k, across = (NvmmaShared.widest(shape, bits, transposed=dim == 0) for dim in (inner, 1 - inner))
-        if contiguous != inner and bits != 16:
-            return None
-        wanted = [along_k] if contiguous == inner else [across, along_k]
-        return next((e for e in wanted if e.swizzling_byte_width), None)
-
-    return memory

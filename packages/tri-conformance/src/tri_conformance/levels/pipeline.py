@@ -68,10 +68,11 @@ def _compiled(subject: Subject, name: str, **options: Any) -> Any:
     return subject.compile(sample.source(subject), **{**sample.options, **options})
 
 
-def digest(subject: Subject, name: str) -> str:
-    """The hash of the image that a new compile of a kernel of the corpus makes."""
+def digest(subject: Subject, name: str) -> tuple[str, str]:
+    """The hash of the image that a new compile of a kernel of the corpus makes, and its key."""
     with _fresh():
-        return hashlib.sha256(_compiled(subject, name).image.data).hexdigest()
+        made = _compiled(subject, name)
+        return hashlib.sha256(made.image.data).hexdigest(), made.metadata.hash
 
 
 def _stages(subject: Subject) -> None:
@@ -103,10 +104,10 @@ def _same_bytes(subject: Subject, name: str) -> None:
 
 
 def _other_process(subject: Subject) -> None:
-    """A process with another seed of hashes makes the same bytes."""
+    """A process with another seed of hashes makes the same bytes, under the same key: caches are shared, kernels are handed over."""
     script = (
         "import sys\nfrom tri_conformance.levels.pipeline import digest\nfrom tri_conformance.subject import Subject\n"
-        "print(digest(Subject(sys.argv[1], tuple(sys.argv[2:])), 'reduce-2'))"
+        "print(*digest(Subject(sys.argv[1], tuple(sys.argv[2:])), 'reduce-2'))"
     )
     import os
 
@@ -119,7 +120,12 @@ def _other_process(subject: Subject) -> None:
         check=False,
     )
     require(done.returncode == 0, done.stderr[-500:])
-    require(done.stdout.split()[-1] == digest(subject, "reduce-2"), "another process makes other bytes")
+    image, key = digest(subject, "reduce-2")
+    require(done.stdout.split()[-2] == image, "another process makes other bytes")
+    require(
+        done.stdout.split()[-1] == key,
+        "another process has another key: something in the pipeline's text, or in what the environment says, is of one process",
+    )
 
 
 def _metadata(subject: Subject, name: str) -> None:
