@@ -217,7 +217,7 @@ def test_wrong_arguments():
 
 def test_options_are_checked_by_the_targets_rules():
     x = np.zeros(4, np.float32)
-    with pytest.raises(OptionError, match="a power of two"):
+    with pytest.raises(OptionError, match="a power of 2"):
         copy[(1,)](x, x, 4, B=4, num_warps=3)
 
 
@@ -346,7 +346,7 @@ def test_exceptions_are_the_users_own():
 
 ERRORS: dict[str, tuple[str, type[Exception], str]] = {
     "promotion": ("tl.load(x) & 1", CompilationError, "invalid operands of type fp32 to operator &"),
-    "shape": ("tl.arange(0, 3)", CompilationError, "a power of two is needed"),
+    "shape": ("tl.arange(0, 3)", CompilationError, "must be a power of 2"),
     "block": (
         "1 if tl.arange(0, 2) else 2",
         CompilationError,

@@ -203,8 +203,9 @@ def test_copies_round_where_matmuls_of_tf32_alone_read_them(changes, rounded) ->
 TYPES = (
     (torch.float32, tl.float32, BOUND),
     (torch.int8, tl.int32, 0.0),
-    (FP8, tl.float32, 1e-3),
-    (FP8_WIDE, tl.float32, 1e-3),
+    # of each step of 32 along k, 13 of them at most here, what is below the largest by 13 bits is cut off
+    (FP8, tl.float32, 13 * 2.0**-13),
+    (FP8_WIDE, tl.float32, 13 * 2.0**-13),
 )
 SMALL = TYPES[1:]
 

@@ -17,9 +17,11 @@ from tri_backend_nvidia.machine.simulation.wgmma import MatrixDescriptor, accumu
 from tri_backend_nvidia.mma import NvidiaMma
 from tri_core import knobs
 from tri_core.errors import DeviceError, SimulationError
+from tri_core.ir.views import isa
 from tri_core.mlir import session
 from tri_core.plugins import manager
 from tri_core.text import parse_module, print_module
+from tri_gpu_dialect.dialect import FenceAsyncSharedOp
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.lowering import generic_table, lower
 from tri_gpu_dialect.passes import InsertBarriers
@@ -300,7 +302,7 @@ def test_fences_that_a_pass_forgets_are_seen(name: str, monkeypatch, tmp_path) -
 
     def forgetful(self, module, context) -> None:
         apply(self, module, context)
-        for op in [op for op in all_ops(module.operation) if op.name == "ttng.fence_async_shared"]:
+        for op in [op for op in all_ops(module.operation) if isa(op, FenceAsyncSharedOp)]:
             op.erase()
 
     monkeypatch.setattr(InsertBarriers, "apply", forgetful)

@@ -151,6 +151,16 @@ def test_a_loop_like_another() -> None:
     assert block.arguments[3].location == loop.location
 
 
+def test_a_loop_that_keeps_some_of_its_arguments() -> None:
+    """What is kept has its names; what takes the place of the rest has none of them."""
+    _, loop = parsed(LOOP, "scf.for")
+    bounds, first = list(loop.operands)[:3], loop.operands[3]
+    old = loop.regions[0].blocks[0].arguments
+    made = rewriting.for_like(loop, bounds, [first] * 2, kept=[1], ip=ir.InsertionPoint(loop))
+    arguments = made.regions[0].blocks[0].arguments
+    assert [a.location for a in arguments] == [old[0].location, old[2].location, loop.location]
+
+
 def test_a_while_and_an_if_like_others() -> None:
     module, loop = parsed(WHILE, "scf.while")
     index = ir.IndexType.get()

@@ -133,19 +133,24 @@ def for_like(
     bounds: Sequence[ir.Value],
     initial: Sequence[ir.Value],
     *,
+    kept: Sequence[int] | None = None,
     attributes: Attributes | None = None,
     without: Collection[str] = (),
     ip: ir.InsertionPoint | None = None,
 ) -> ir.Operation:
     """An ``scf.for`` like ``loop`` over ``bounds`` (lower, upper, step), whose iter_args start as ``initial``.
 
-    Its block has arguments only, located as those of ``loop`` and, behind them, as ``loop`` itself.
+    Its block has arguments only, located as those of ``loop`` that are ``kept`` (numbers of iter_args; None: all) and, behind
+    them, as ``loop`` itself.
     """
     types = [v.type for v in initial]
     made = create_like(
         loop, operands=[*bounds, *initial], results=types, attributes=attributes, without=without, ip=ip
     )
-    _append_block(made.regions[0], loop.regions[0].blocks[0], [bounds[0].type, *types], loop.location)
+    numbers = None if kept is None else [0, *(1 + i for i in kept)]
+    _append_block(
+        made.regions[0], loop.regions[0].blocks[0], [bounds[0].type, *types], loop.location, numbers
+    )
     return made
 
 
@@ -154,15 +159,19 @@ def while_like(
     initial: Sequence[ir.Value],
     results: Sequence[ir.Type],
     *,
+    kept: tuple[Sequence[int] | None, Sequence[int] | None] = (None, None),
     attributes: Attributes | None = None,
     without: Collection[str] = (),
     ip: ir.InsertionPoint | None = None,
 ) -> ir.Operation:
-    """An ``scf.while`` like ``loop`` that starts with ``initial`` and has ``results``; its two blocks have arguments only."""
+    """An ``scf.while`` like ``loop`` that starts with ``initial`` and has ``results``; its two blocks have arguments only.
+
+    Of both, ``kept`` are the numbers of those of ``loop`` by which the first ones are located (None: all).
+    """
     made = create_like(loop, operands=initial, results=results, attributes=attributes, without=without, ip=ip)
     kinds = ([v.type for v in initial], results)
-    for old, new, types in zip(loop.regions, made.regions, kinds, strict=True):
-        _append_block(new, old.blocks[0], types, loop.location)
+    for old, new, types, numbers in zip(loop.regions, made.regions, kinds, kept, strict=True):
+        _append_block(new, old.blocks[0], types, loop.location, numbers)
     return made
 
 
@@ -182,9 +191,14 @@ def if_like(
 
 
 def _append_block(
-    region: ir.Region, like: ir.Block, types: Sequence[ir.Type], location: ir.Location
+    region: ir.Region,
+    like: ir.Block,
+    types: Sequence[ir.Type],
+    location: ir.Location,
+    kept: Sequence[int] | None = None,
 ) -> ir.Block:
     known = [a.location for a in like.arguments]
+    known = known if kept is None else [known[i] for i in kept]
     locations = [known[i] if i < len(known) else location for i in range(len(types))]
     return region.blocks.append(*types, arg_locs=locations)
 

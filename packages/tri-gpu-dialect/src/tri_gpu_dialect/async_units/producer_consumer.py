@@ -242,7 +242,7 @@ class Side(ABC):
         old, inits, coming = loop.carried, loop.inits, loop.yielded
         kept = [i for i, v in enumerate(old) if v in self.demand.values]
         carried = [*self.values([inits[i] for i in kept]), *self.flat(rings)]
-        made = For(for_like(op, self.values(loop.bounds), carried, without=_DONE))
+        made = For(for_like(op, self.values(loop.bounds), carried, kept=kept, without=_DONE))
         self.known[loop.variable] = made.variable
         new = made.carried
         self.known.update((old[i], v) for i, v in zip(kept, new, strict=False))
@@ -282,7 +282,7 @@ class Side(ABC):
         inits, decided, coming = loop.inits, loop.passed, loop.yielded
         carried = [*self.values([inits[i] for i in started]), *self.flat(rings)]
         types = [*[op.results[i].type for i in passed], *[v.type for v in self.flat(rings)]]
-        made = While(while_like(op, carried, types, without=_DONE))
+        made = While(while_like(op, carried, types, kept=(started, passed), without=_DONE))
         self.part(loop.before, started, made.before, rings)
         forwarded = self.values([loop.condition, *(decided[i] for i in passed)])
         end_block(made.before, [*forwarded, *self.flat(rings)], name="scf.condition")

@@ -49,6 +49,7 @@ from tri.language.builtin import constexpr_function as constexpr_function
 from tri.launch.arrays import TensorWrapper as TensorWrapper
 from tri.launch.arrays import reinterpret as reinterpret
 from tri_core.errors import CompilationError as CompilationError
+from tri_core.errors import CompileTimeAssertionFailure as CompileTimeAssertionFailure
 from tri_core.errors import OutOfResources as OutOfResources
 
 def __getattr__(name: str) -> _Any: ...

@@ -43,6 +43,7 @@ from tri.compat.triton.cache import triton_key as triton_key
 from tri.compat.triton.errors import InterpreterError as InterpreterError
 from tri.compat.triton.kernels import KernelInterface as KernelInterface
 from tri_core.errors import CompilationError as CompilationError
+from tri_core.errors import CompileTimeAssertionFailure as CompileTimeAssertionFailure
 from tri_core.errors import OutOfResources as OutOfResources
 
 def __getattr__(name: str) -> _Any: ...
