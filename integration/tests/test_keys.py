@@ -10,7 +10,12 @@ from tri_core.errors import OptionError, OutOfResources
 from tri_core.plugins import manager
 from tri_core.target_selection import resolve
 
-_OPTIONS = ({}, {"num_warps": 8, "num_stages": 3}, {"num_ctas": 2}, {"debug": True})
+_OPTIONS: tuple[dict[str, object], ...] = (
+    {},
+    {"num_warps": 8, "num_stages": 3},
+    {"num_ctas": 2},
+    {"debug": True},
+)
 
 
 def _targets() -> list[str]:

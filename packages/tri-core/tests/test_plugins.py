@@ -85,7 +85,7 @@ def test_nothing_is_loaded_before_it_is_asked_for(site: Any) -> None:
 REFUSED = {
     "import": ("import", "raise OSError('no such thing')", "OSError: no such thing"),
     "no api": ("api", "TRI_PLUGIN_API = None", "a pair (major, minor) is expected"),
-    "new minor": ("api", "TRI_PLUGIN_API = (1, 999)", "contract 1.999, this core has 1.0"),
+    "new minor": ("api", "TRI_PLUGIN_API = (1, 999)", "contract 1.999, this core has 1.1"),
     "new major": ("api", "TRI_PLUGIN_API = (2, 0)", "upgrade tri-core"),
     "old major": ("api", "TRI_PLUGIN_API = (0, 1)", "upgrade the plugin"),
     "strange api": ("api", "TRI_PLUGIN_API = '1.0'", "a pair (major, minor) is expected"),

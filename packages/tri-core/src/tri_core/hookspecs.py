@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 __all__ = ["HOOKSPEC_API", "hookimpl", "hookspec"]
 
 #: version of this contract: minor grows with additions, major with anything that breaks a plugin
-HOOKSPEC_API = (1, 0)
+HOOKSPEC_API = (1, 1)
 
 hookspec = pluggy.HookspecMarker("tri")
 hookimpl = pluggy.HookimplMarker("tri")
