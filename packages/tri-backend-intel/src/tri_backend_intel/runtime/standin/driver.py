@@ -28,6 +28,9 @@ logger = logging.getLogger(__name__)
 
 _DRIVERS = "ZE_ENABLE_ALT_DRIVERS"
 
+#: what the loader may have opened, and calls until the process ends, whoever still holds it
+_announced: list[StandIn] = []
+
 
 class StandIn:
     """A driver of Level Zero whose devices are simulated; it serves until the interpreter ends, or :meth:`close`.
@@ -58,6 +61,7 @@ class StandIn:
     def announce(self) -> None:
         """Tell the loader, which reads it at ``zeInit``: this driver and no other."""
         os.environ[_DRIVERS] = str(self.path)
+        _announced.append(self)
 
     def close(self) -> None:
         """Serve nothing any more: every function answers that it is not supported."""
