@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from tri_core.mlir import IRRegistry
 
-TRI_PLUGIN_API = (1, 0)
+TRI_PLUGIN_API = (1, 1)
 TRI_REQUIRES = {"tri-gpu-dialect": ">=0.1,<0.5", "tri-runtime": ">=0.4,<0.5"}
 
 
