@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tri_backend_intel.operand_memory import AsRead, as_read
-from tri_gpu_dialect.encodings import Blocked
 from tri_gpu_dialect.layouts import (
-    BLOCK,
     LANE,
     OFFSET,
     REGISTER,
@@ -20,34 +18,21 @@ from tri_gpu_dialect.layouts import (
 )
 from tri_gpu_dialect.plans.shared_cycles import cycles
 from tri_gpu_dialect.policies import Written
-
-WARPS, LANES = 4, 32
-
-
-def _layout(shape: tuple[int, int], size: tuple[int, int], order: tuple[int, int]) -> LinearLayout:
-    inner = order[0]
-    lanes = [1, 1]
-    lanes[inner] = min(LANES, max(shape[inner] // size[inner], 1))
-    lanes[1 - inner] = LANES // lanes[inner]
-    return layout_for(Blocked(size, (lanes[0], lanes[1]), (WARPS, 1), order), shape).without_ins(BLOCK)
+from tri_gpu_dialect.testing.strategies import BOXES, ORDERS, of_boxes
 
 
 def _memory(shape: tuple[int, int], bits: int, writer: LinearLayout, reader: LinearLayout) -> LinearLayout:
     return layout_for(AsRead().once(Written(shape, bits, writer, Banks()), reader, None), shape)
 
 
-SIZES = st.sampled_from([(1, 8), (8, 1), (2, 4), (4, 4), (4, 8), (1, 1), (2, 2)])
-ORDERS = st.sampled_from([(0, 1), (1, 0)])
-
-
 @given(
-    sizes=st.tuples(SIZES, SIZES),
+    sizes=st.tuples(BOXES, BOXES),
     orders=st.tuples(ORDERS, ORDERS),
     bits=st.sampled_from([8, 16, 32]),
     shape=st.sampled_from([(32, 32), (64, 32), (128, 64), (16, 128)]),
 )
 def test_as_read_a_lane_reads_vectors_of_its_first_registers(sizes, orders, bits, shape) -> None:  # type: ignore[no-untyped-def]
-    writer, reader = (_layout(shape, size, order) for size, order in zip(sizes, orders, strict=True))
+    writer, reader = (of_boxes(shape, size, order) for size, order in zip(sizes, orders, strict=True))
     memory = _memory(shape, bits, writer, reader)
     places = memory.images(OFFSET)
     assert len(places) == len(set(places)) == shape[0] * shape[1]
@@ -62,7 +47,7 @@ def test_as_read_a_lane_reads_vectors_of_its_first_registers(sizes, orders, bits
 
 def test_as_read_writers_meet_few_conflicts() -> None:
     """Rows written 8 at a time along n, 8 along k read: without a swizzle all lanes would write to one bank."""
-    writer, reader = _layout((64, 64), (1, 8), (1, 0)), _layout((64, 64), (8, 1), (1, 0))
+    writer, reader = of_boxes((64, 64), (1, 8), (1, 0)), of_boxes((64, 64), (8, 1), (1, 0))
     plain, chosen = (
         as_read(writer, reader, 16, swizzled=False),
         _memory((64, 64), 16, writer, reader),

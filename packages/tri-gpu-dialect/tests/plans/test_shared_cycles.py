@@ -27,26 +27,12 @@ from tri_gpu_dialect.plans.shared_cycles import (
     for_transposing,
     transposing_cost,
 )
-
-WARPS, LANES = 4, 32
-
-
-def _layout(shape: tuple[int, int], size: tuple[int, int], order: tuple[int, int]) -> LinearLayout:
-    inner = order[0]
-    lanes = [1, 1]
-    lanes[inner] = min(LANES, max(shape[inner] // size[inner], 1))
-    lanes[1 - inner] = LANES // lanes[inner]
-    warps = (WARPS, 1)
-    return layout_for(Blocked(size, (lanes[0], lanes[1]), warps, order), shape).without_ins(BLOCK)
-
-
-SIZES = st.sampled_from([(1, 8), (8, 1), (2, 4), (4, 4), (4, 8), (1, 1), (2, 2)])
-ORDERS = st.sampled_from([(0, 1), (1, 0)])
+from tri_gpu_dialect.testing.strategies import BOXES, ORDERS, of_boxes
 
 
 @settings(deadline=None)
 @given(
-    sizes=st.tuples(SIZES, SIZES),
+    sizes=st.tuples(BOXES, BOXES),
     orders=st.tuples(ORDERS, ORDERS),
     bits=st.sampled_from([8, 16, 32, 64]),
     banks=st.sampled_from([Banks(), Banks(64, 4)]),
@@ -54,7 +40,7 @@ ORDERS = st.sampled_from([(0, 1), (1, 0)])
     run=st.sampled_from([1, 4, 8]),
 )
 def test_nothing_costs_more_than_rows(sizes, orders, bits, banks, shape, run) -> None:  # type: ignore[no-untyped-def]
-    writer, reader = (_layout(shape, size, order) for size, order in zip(sizes, orders, strict=True))
+    writer, reader = (of_boxes(shape, size, order) for size, order in zip(sizes, orders, strict=True))
     made = fastest(writer, reader, bits, banks, run)
     places = made.images(OFFSET)
     assert len(places) == len(set(places)) == shape[0] * shape[1]
@@ -66,7 +52,7 @@ def test_nothing_costs_more_than_rows(sizes, orders, bits, banks, shape, run) ->
 
 def test_what_an_instruction_takes_is_read_in_its_order() -> None:
     """Without ``run`` the widest access is of two rows of both sides, whose registers are far apart."""
-    writer, reader = _layout((128, 32), (1, 8), (1, 0)), _layout((128, 32), (1, 4), (1, 0))
+    writer, reader = of_boxes((128, 32), (1, 8), (1, 0)), of_boxes((128, 32), (1, 4), (1, 0))
 
     def runs(run: int) -> bool:
         memory = layout_for(memory_by_cycles((128, 32), 16, writer, reader, Banks(), run), (128, 32))
@@ -90,7 +76,7 @@ def test_what_an_instruction_takes_is_read_in_its_order() -> None:
 
 def test_a_transposition_is_read_in_the_widest_accesses() -> None:
     """Blocks of 4 x 8 written, 8 neighbours along the other dimension read: 16 bytes at a time on both sides."""
-    writer, reader = _layout((64, 128), (4, 8), (1, 0)), _layout((64, 128), (8, 1), (0, 1))
+    writer, reader = of_boxes((64, 128), (4, 8), (1, 0)), of_boxes((64, 128), (8, 1), (0, 1))
     found = memory_by_cycles((64, 128), 16, writer, reader, Banks())
     assert isinstance(found, SharedLinear)
     layout = layout_for(found, (64, 128))
@@ -101,7 +87,7 @@ def test_a_transposition_is_read_in_the_widest_accesses() -> None:
 
 @pytest.mark.parametrize("order", [(1, 0), (0, 1)])
 def test_a_permuted_layout_has_the_same_places(order: tuple[int, int]) -> None:
-    made = fastest(_layout((64, 32), (4, 4), (1, 0)), _layout((64, 32), (8, 1), (0, 1)), 16, Banks())
+    made = fastest(of_boxes((64, 32), (4, 4), (1, 0)), of_boxes((64, 32), (8, 1), (0, 1)), 16, Banks())
     encoding = SharedLinear.of(made)
     shape = tuple((64, 32)[d] for d in order)
     seen = layout_for(encoding.permuted(order), shape)
@@ -120,7 +106,7 @@ def test_a_target_says_what_its_shared_memory_is() -> None:
 @pytest.mark.parametrize("count", [16, 32, 64])
 def test_rows_are_swizzled_over_the_banks_that_there_are(count: int) -> None:
     """Rows of 256 bytes: eight lanes of 16 bytes down a column hit as many banks as there are."""
-    writer, reader = _layout((64, 128), (1, 8), (1, 0)), _layout((64, 128), (1, 8), (0, 1))
+    writer, reader = of_boxes((64, 128), (1, 8), (1, 0)), of_boxes((64, 128), (1, 8), (0, 1))
     made = operand_memory((64, 128), 16, writer, (reader,), Banks(count))
     others = [operand_memory((64, 128), 16, writer, (reader,), Banks(n)) for n in (16, 32, 64)]
     found = [
@@ -132,7 +118,7 @@ def test_rows_are_swizzled_over_the_banks_that_there_are(count: int) -> None:
 
 
 def test_pieces_are_as_wide_as_accesses() -> None:
-    writer = _layout((64, 128), (1, 8), (1, 0))
+    writer = of_boxes((64, 128), (1, 8), (1, 0))
     narrow = operand_memory((64, 128), 16, writer, (), Banks(access_bytes=4))
     assert narrow.vec * 2 <= 4
 

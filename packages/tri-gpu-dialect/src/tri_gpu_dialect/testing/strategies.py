@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tri_gpu_dialect.layouts import LinearLayout, dim_names, gf2
+from tri_gpu_dialect.encodings import Blocked
+from tri_gpu_dialect.layouts import BLOCK, LinearLayout, dim_names, gf2, layout_for
+
+#: of a thread's box of two dimensions
+BOXES = st.sampled_from([(1, 8), (8, 1), (2, 4), (4, 4), (4, 8), (1, 1), (2, 2)])
+ORDERS = st.sampled_from([(0, 1), (1, 0)])
+
+
+def of_boxes(
+    shape: tuple[int, int], box: tuple[int, int], order: tuple[int, int], *, warps: int = 4, lanes: int = 32
+) -> LinearLayout:
+    """The blocked layout of ``shape`` in one CTA whose threads have a ``box``: lanes run along ``order[0]`` first, warps along rows."""
+    spread = [1, 1]
+    spread[order[0]] = min(lanes, max(shape[order[0]] // box[order[0]], 1))
+    spread[1 - order[0]] = lanes // spread[order[0]]
+    return layout_for(Blocked(box, (spread[0], spread[1]), (warps, 1), order), shape).without_ins(BLOCK)
 
 
 @st.composite
