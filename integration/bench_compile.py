@@ -1,6 +1,6 @@
 """Compile times: ``python -m integration.bench_compile [--triton-python PYTHON]``.
 
-Fresh processes, tri and Triton taking turns, each compiling one kernel for an H200 (sm_90a) with no cache: the import,
+Fresh processes of tri and Triton, interleaved, each compiling one kernel for an H200 (sm_90a) with no cache: the import,
 the process's first compile, and the median of later ones, each with its file written anew, so that nothing is found.
 Seconds of the clock and of the CPU, with the processes that a compiler starts.  Installed packages count: editable ones
 are hashed whole in each process.  Then the CPU target's cold compiles of the four
@@ -208,7 +208,7 @@ def run(python: str, program: str, folder: str, *arguments: str) -> Any:
 
 
 def _compiles(peers: Mapping[str, Peer], rounds: int) -> dict[tuple[str, str], Spent]:
-    """The least of ``rounds`` for each case and peer, who take turns."""
+    """The least of ``rounds`` for each case and peer, interleaved."""
     spent: dict[tuple[str, str], list[Spent]] = defaultdict(list)
     for _ in track(range(rounds), "compiling", transient=True):
         for case in CASES:

@@ -3,8 +3,8 @@
 The standard library compiles source text for each method of a dataclass when its module is imported: 0.4 ms a class, a
 fifth of the time from the start of a process to its first kernel.  Most of the classes that a compiler declares, passes and
 ops and encodings of other hardware, are used by few kernels.  This decorator puts in place of the methods what has
-:func:`dataclasses.dataclass` make them, once, when one of them or the fields are asked for; from then on the class is
-what the standard library makes.
+them made, once, when one of them or the fields are asked for: fields and comparison by :func:`dataclasses.dataclass`, the rest
+by :mod:`tri_core.dataclass_methods` where that can; from then on the class does what the standard library's does.
 """
 
 from __future__ import annotations
