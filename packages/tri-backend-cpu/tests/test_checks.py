@@ -229,7 +229,7 @@ def test_an_assertion_has_its_line_and_program() -> None:
     launch(asserts, (8,), x, 3)  # without debug there is none
     with (
         knobs.scope(CPU_THREADS=1),
-        pytest.raises(KernelFault, match="assertion 'too many programs' failed") as caught,
+        pytest.raises(KernelFault, match="device-side assertion 'too many programs' failed") as caught,
     ):
         launch(asserts, (8,), x, 3, debug=True)
     assert caught.value.program == (3, 0, 0)

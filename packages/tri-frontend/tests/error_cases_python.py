@@ -249,8 +249,8 @@ CASES = [
     ),
     Case(
         "x = tl.zeros([16, 3], tl.float32)",
-        "Shape element 1 must be a power of 2, not 3: [16, 3]",
-        "use 4 and mask what is too much",
+        "Shape element 1 must be a power of 2",
+        "use 4 for 3 in [16, 3], and mask what is too much",
         "tl.zeros([16, 3], tl.float32)",
     ),
     Case(

@@ -161,9 +161,9 @@ def test_independent_errors_are_reported_together(kernel_file):
     module = kernel_file(kernel_text(SEVERAL))
     with pytest.raises(CompilationError) as caught:
         build(module)
-    assert caught.value.message == "arange(0, 12) has 12 elements; arange's range must be a power of 2"
+    assert caught.value.message == "arange's range must be a power of 2"
     assert [note.splitlines()[0] for note in caught.value.__notes__] == [
-        "another error: Shape element 0 must be a power of 2, not 24: [24]",
+        "another error: Shape element 0 must be a power of 2",
         "another error: store needs a pointer or a block of pointers, got int32",
     ]
     # they are about the user's lines, and survive a worker process

@@ -58,7 +58,7 @@ def test_an_assertion_is_named_with_its_place(fake):
     ctypes.memmove(record, packed, len(packed))
     fault = fail(runtime, fake, CUresult.CUDA_ERROR_ASSERT)
     assert fault.message.startswith(
-        "assertion failed in kernel 'checked': y is negative (program (1234, 5, 0), thread 37;"
+        "device-side assertion failed in kernel 'checked': y is negative (program (1234, 5, 0), thread 37;"
     )
     assert (fault.kernel, fault.program, fault.thread) == ("checked", (1234, 5, 0), 37)
     assert (fault.location.file, fault.location.line) == (__file__, 5)

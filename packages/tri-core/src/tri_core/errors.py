@@ -48,6 +48,7 @@ __all__ = [
     "Unsupported",
     "UnsupportedConstruct",
     "VerificationError",
+    "tell_places_in_functions",
 ]
 
 
@@ -61,12 +62,24 @@ class SourceLocation:
     source_line: str | None = None
     #: the call sites that led here, innermost first
     call_sites: tuple[SourceLocation, ...] = field(default=())
+    #: line and column in the text of the function, where ``def`` is at 1:0; None where that is not known
+    in_function: tuple[int, int] | None = field(default=None, compare=False)
+    #: whether texts tell ``in_function``, as Triton's do; :func:`tell_places_in_functions` sets it
+    tells_function: ClassVar[bool] = False
 
     def __str__(self) -> str:
         head = f"{self.file}:{self.line}:{self.column + 1}"
+        if self.tells_function and self.in_function is not None:
+            line, column = self.in_function
+            head = f"{head}, in the function at {line}:{column}:"
         if self.source_line is None:
             return head
         return f"{head}\n    {self.source_line}\n    {' ' * self.column}^"
+
+
+def tell_places_in_functions(told: bool) -> None:
+    """Whether errors say where they are in their function, beside the file, and have an error in a callee as their cause."""
+    SourceLocation.tells_function = told
 
 
 def _whole(error: BaseException) -> list[str]:

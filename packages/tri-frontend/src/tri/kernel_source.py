@@ -36,7 +36,8 @@ class KernelSource:
         text = linecache.getline(self.file, line).rstrip("\n")
         # columns of ast count bytes of UTF-8
         column = len(text.encode()[:column].decode(errors="ignore"))
-        return SourceLocation(self.file, line, column, text or None)
+        within = (line - self.tree.lineno + 1, getattr(node, "col_offset", 0) - self.tree.col_offset)
+        return SourceLocation(self.file, line, column, text or None, in_function=within)
 
     def assigned(self, node: ast.AST) -> tuple[str, ...]:
         """The names that ``node`` or anything in it binds, each once, in order."""

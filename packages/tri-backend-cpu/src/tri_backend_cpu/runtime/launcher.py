@@ -150,7 +150,7 @@ def _failure(kernel: CpuKernel, facts: Facts, task: bytes, refused: KernelFault 
     program = _PROGRAM.unpack_from(task, FAILED_PROGRAM)
     record = facts.assertions[number - 1]
     return KernelFault(
-        f"assertion {record['message']!r} failed in {kernel.name}, in program {program}",
+        f"device-side assertion {record['message']!r} failed in {kernel.name}, in program {program}",
         remedy="the arrays that the kernel writes may be half written",
         location=place_of(record["place"]),
         kernel=kernel.name,

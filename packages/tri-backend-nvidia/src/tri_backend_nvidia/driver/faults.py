@@ -122,7 +122,7 @@ def _assertion(
 ) -> KernelFault:
     text = linecache.getline(site.file, site.line).rstrip("\n") or None
     return KernelFault(
-        f"assertion failed in kernel {watched.kernel!r}: {site.message} "
+        f"device-side assertion failed in kernel {watched.kernel!r}: {site.message} "
         f"(program {program}, thread {thread}; {what})",
         remedy=_LOST,
         location=SourceLocation(site.file, site.line, 0, text),

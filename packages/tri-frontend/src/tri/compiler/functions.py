@@ -8,6 +8,7 @@ that nothing depends on.
 from __future__ import annotations
 
 import ast
+import copy
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,7 +55,7 @@ def call_jit(
     try:
         return _expand(g, function, bound)
     except TriError as error:
-        error.location = _called_from(g, function, error, node)
+        _found_in_callee(g, function, error, node)
         raise
 
 
@@ -78,6 +79,16 @@ def _expand(g: Generator, function: Kernel, bound: dict[str, Any]) -> Any:
             return _body(callee)
     finally:
         b.location = saved
+
+
+def _found_in_callee(g: Generator, function: Kernel, error: TriError, node: ast.AST) -> None:
+    """Give ``error`` the place of the call; where texts are Triton's, the error as the callee had it is the cause."""
+    place = _called_from(g, function, error, node)
+    if SourceLocation.tells_function and place.call_sites:
+        inner = copy.copy(error)
+        inner.__cause__ = error.__cause__
+        error.__cause__ = inner
+    error.location = place
 
 
 def _called_from(g: Generator, function: Kernel, error: TriError, node: ast.AST) -> SourceLocation:

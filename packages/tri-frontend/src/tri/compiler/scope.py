@@ -34,20 +34,23 @@ def lookup(g: Walk, node: ast.Name) -> Any:
     name = node.id
     if name in g.names:
         return g.names[name]
-    for space in (g.function.closure, g.function.fn.__globals__):
-        if name in space:
-            return _usable(g, node, space[name])
+    if name in g.function.closure:
+        return _usable(
+            g, node, g.function.closure[name], f"{name} is not defined in the kernel: a captured variable"
+        )
+    if name in g.function.fn.__globals__:
+        value = g.function.fn.__globals__[name]
+        return _usable(g, node, value, f"Cannot access global variable {name},")
     if name in BUILTINS:
         return BUILTINS[name]
     raise _unknown(g, node)
 
 
-def _usable(g: Walk, node: ast.Name, value: Any) -> Any:
+def _usable(g: Walk, node: ast.Name, value: Any, refusal: str) -> Any:
     if is_usable_global(value):
         return value
     raise CompilationError(
-        f"Cannot access global variable {node.id}, of type {type(value).__name__}: kernels read globals only when they are "
-        "constexpr",
+        f"{refusal} of type {type(value).__name__}: kernels read globals only when they are constexpr",
         remedy=f"write {node.id} = tl.constexpr(...) at module level, or pass it as an argument",
         location=g.source.locate(node),
     )

@@ -62,8 +62,9 @@ def arange(start: int, end: int, *, _semantic: Builder) -> tensor:
     length = end - start
     if _semantic.target.spec.require_power_of_two and length & (length - 1):
         raise CompilationError(
-            f"arange({start}, {end}) has {length} elements; arange's range must be a power of 2",
-            remedy=f"use tl.arange({start}, {start + (1 << length.bit_length())}) and a mask",
+            "arange's range must be a power of 2",
+            remedy=f"arange({start}, {end}) has {length} elements: use "
+            f"tl.arange({start}, {start + (1 << length.bit_length())}) and a mask",
         )
     shape = check_shape(_semantic, (length,))
     attributes = {"start": _semantic.i32(start), "end": _semantic.i32(end)}

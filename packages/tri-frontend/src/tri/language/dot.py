@@ -187,6 +187,8 @@ def _imprecise(count: object, input: tensor) -> int:
     """How many products of 8-bit floats are added imprecisely at most; other dtypes have nothing to limit."""
     depth = dimensions(input)[-1] if input.dtype.is_fp8() else _MOST
     if not isinstance(count, int) or not 0 <= count <= depth:
-        known = f"0 to K, which is {depth}" if depth != _MOST else "an integer of 0 or more"
-        raise CompilationError(f"max_num_imprecise_acc is {count!r}", remedy=f"use {known}")
+        known = f"use 0 to K, which is {depth}" if depth != _MOST else "use an integer of 0 or more"
+        if isinstance(count, int) and count > depth:
+            raise CompilationError(f"max_num_imprecise_acc ({count}) must be <= K ({depth})", remedy=known)
+        raise CompilationError(f"max_num_imprecise_acc is {count!r}", remedy=known)
     return count

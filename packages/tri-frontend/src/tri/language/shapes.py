@@ -71,8 +71,8 @@ def _check_dimension(b: Builder, place: int, shape: Sequence[object]) -> None:
     if dim < 1 or (b.target.spec.require_power_of_two and dim & (dim - 1)):
         near = 1 << max(dim - 1, 0).bit_length()
         raise CompilationError(
-            f"Shape element {place} must be a power of 2, not {dim}: {_show(shape)}",
-            remedy=f"use {near} and mask what is too much",
+            f"Shape element {place} must be a power of 2",
+            remedy=f"use {near} for {dim} in {_show(shape)}, and mask what is too much",
         )
 
 

@@ -44,6 +44,12 @@ class tensor:
         """The number of elements."""
         return constexpr(self.type.numel if isinstance(self.type, block_type) else 1)
 
+    def __str__(self) -> str:
+        """As ``static_print`` shows it, in Triton's words."""
+        if getattr(self.handle, "shown", None) is not None:
+            return repr(self)
+        return f"{self.dtype}[{', '.join(f'constexpr[{d}]' for d in dimensions(self))}]"
+
     def __repr__(self) -> str:
         text = f"tensor{self.type}" if self.type.is_block() else f"tensor<{self.type}>"
         shown = getattr(self.handle, "shown", None)

@@ -100,6 +100,8 @@ class Dispatcher:
         #: keys whose target specializes by other rules than the usual
         self._redirects: dict[Any, tuple[_Rules, Target, Place | None]] = {}
         self._loaded: dict[tuple[str, DeviceInfo], Loaded] = {}
+        #: what was compiled without a launch, by device index and key
+        self._warm: dict[int, dict[Any, CompiledKernel]] = {}
         #: what the kernel was compiled with from outside of it, and the functions that were passed to it
         self._watched: tuple[Watch, ...] = ()
         self._passed: dict[Kernel, None] = {}
@@ -125,6 +127,7 @@ class Dispatcher:
             table.clear()
         self._redirects.clear()
         self._loaded.clear()
+        self._warm.clear()
         self._watched = ()
         self._passed.clear()
         self._fast.clear()
@@ -292,17 +295,26 @@ class Dispatcher:
 
     def warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel | FutureKernel | None:
         """Compile for such arguments without launching or loading; a dtype stands for an aligned array of it."""
-        source, target, options = self.plan(args, kwargs)
+        source, target, options, key, place = self._planned(args, kwargs)
         mode = active_mode.get()
         if mode is not None:
             return mode.submit(source, target, options)
         try:
-            return self._compile(source, target, options, warmup=True)
+            kernel = self._compile(source, target, options, warmup=True)
         except Skipped:
             return None
+        index = place.device.index if place is not None else 0
+        self._warm.setdefault(index, {})[key] = kernel
+        return kernel
 
     def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ASTSource, Target, dict[str, Any]]:
         """What a launch with such arguments would compile: source, target, options."""
+        return self._planned(args, kwargs)[:3]
+
+    def _planned(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[ASTSource, Target, dict[str, Any], Any, Place | None]:
+        """:meth:`plan` with the key of the version and the place of the arrays."""
         try:
             args, kwargs = mocked(self.function, args, kwargs)
             facts, _, options = self._bind(*args, **kwargs)
@@ -310,18 +322,20 @@ class Dispatcher:
             found = explained(self.function, error, args, kwargs)
             raise found from found.__cause__
         version = specialize(self.function, facts, _USUAL[0])
-        target, _ = self._target(version, chosen())
+        choice = chosen()
+        target, place = self._target(version, choice)
         rules = _rules(target)
         if rules != _USUAL:
             bind, _ = self._for_rules(rules)
             facts, _, options = bind(*args, **kwargs)
             version = specialize(self.function, facts, rules[0])
         options.pop("stream", None)
-        return version.source, target, self._options(target, options)
+        key = self._key(facts, choice, options)
+        return version.source, target, self._options(target, options), key, place
 
     def versions(self) -> dict[int, dict[Any, CompiledKernel]]:
-        """The loaded versions by device index and specialization."""
-        found: dict[int, dict[Any, CompiledKernel]] = {}
+        """The versions, launched and warmed up, by device index and specialization."""
+        found = {index: dict(kernels) for index, kernels in list(self._warm.items())}
         for table in list(self._tables.values()):
             for key, entry in list(table.items()):
                 index = entry.place.device.index if entry.place is not None else 0

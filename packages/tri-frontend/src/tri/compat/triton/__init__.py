@@ -24,7 +24,7 @@ from typing import Any
 from tri.compat.triton.finder import Finder, StandIn
 from tri.compat.triton.table import VERSION
 from tri_core import forks
-from tri_core.errors import TriError
+from tri_core.errors import TriError, tell_places_in_functions
 
 __all__ = ["TYPINGS", "VERSION", "install", "installed", "is_installed", "uninstall"]
 
@@ -62,6 +62,7 @@ def install() -> None:
         # first: an installed triton must not be found before
         sys.meta_path.insert(0, _finder)
         _settings().link()
+        tell_places_in_functions(True)
 
 
 def uninstall() -> None:
@@ -70,6 +71,7 @@ def uninstall() -> None:
         if _finder in sys.meta_path:
             sys.meta_path.remove(_finder)
             _settings().unlink()
+            tell_places_in_functions(False)
         for name in [n for n, m in sys.modules.items() if isinstance(m, StandIn)]:
             del sys.modules[name]
 
