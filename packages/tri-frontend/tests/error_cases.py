@@ -249,7 +249,7 @@ CASES = [
     ),
     Case(
         "for i in range(n):\n    if n > 2:\n        return",
-        "return inside a loop is not supported",
+        "Cannot have `return` statements inside `while` or `for` statements in triton",
         "leave the loop by its condition, and return after it",
         "return",
     ),
@@ -366,7 +366,7 @@ CASES = [
     ),
     Case(
         "x, y = 1, 2, 3",
-        "2 names are assigned 3 values",
+        "too many values to unpack (expected 2, got 3)",
         "give as many names as there are values, or star one that takes the others",
         "x, y = 1, 2, 3",
     ),

@@ -357,7 +357,7 @@ CASES = [
     ),
     Case(
         "x, y, z = two_values(n)",
-        "3 names are assigned 2 values",
+        "not enough values to unpack (expected 3, got 2)",
         "give as many names as there are values, or star one that takes the others",
         "x, y, z = two_values(n)",
     ),

@@ -154,3 +154,89 @@ def test_device_caches_have_what_was_warmed_up() -> None:
     assert len(copies.device_caches[0][0]) == 2
     copies.device_caches.clear()
     assert copies.device_caches[0][0] == {}
+
+
+@tri.jit
+def leaves_a_loop(n):
+    for _ in range(n):
+        return
+
+
+@tri.jit
+def unpacks_too_many():
+    a, b = (1, 2, 3)  # noqa: F841
+
+
+@tri.jit
+def unpacks_too_few():
+    a, b, c = (1, 2)  # noqa: F841
+
+
+@tri.jit
+def unpacks_a_number():
+    [a + b for a, b in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (unpacks_too_many, "too many values to unpack"),
+        (unpacks_too_few, r"not enough values to unpack \(expected 3, got 2\)"),
+        (unpacks_a_number, "cannot unpack non-iterable value"),
+    ],
+)
+def test_unpacking_refuses_in_pythons_words(kernel: tri.JITFunction, words: str) -> None:
+    with pytest.raises(CompilationError, match=words):
+        kernel.warmup(grid=(1,))
+
+
+def test_a_return_in_a_loop_is_refused_in_tritons_words() -> None:
+    with pytest.raises(CompilationError, match="Cannot have `return` statements inside"):
+        leaves_a_loop.warmup(4, grid=(1,))
+
+
+def test_aggregates_refuse_in_tritons_words() -> None:
+    @tri.aggregate
+    class Step:
+        width: tl.constexpr
+
+    class Plain:
+        pass
+
+    with pytest.raises(AttributeError, match="cannot assign to field 'width' on immutable aggregate"):
+        Step(4).width = tl.constexpr(8)
+    with pytest.raises(TypeError, match="Aggregates can only inherit from other aggregates"):
+
+        @tri.aggregate
+        class Wrong(Plain):
+            width: tl.constexpr
+
+
+@tri.jit
+def names_in_a_condition():
+    x: tl.constexpr
+    if (x := 16) > 8:
+        tl.static_assert(x == 16)
+    else:
+        tl.static_assert(False)
+
+
+def test_a_named_expression_keeps_to_what_was_declared() -> None:
+    names_in_a_condition.warmup(grid=(1,))
+
+
+def test_functions_marked_by_tritons_core_get_constexprs() -> None:
+    with compat.installed():
+        core = importlib.import_module("triton.language.core")
+
+        @core.builtin
+        def is_known(value, _semantic=None):
+            return isinstance(value, tl.constexpr) and value.value == 3
+
+        @tri.jit
+        def asks(pair):
+            tl.static_assert(is_known(3))
+            tl.static_assert(is_known(pair[0]))
+            tl.static_assert(not is_known(pair[1]))
+
+        asks.warmup((tl.constexpr(3), 5), grid=(1,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tri.compiler.binding import bind
@@ -32,21 +33,22 @@ def named(g: Generator, target: ast.expr, node: ast.expr) -> Any:
 def assign(g: Generator, node: ast.Assign) -> None:
     """``x = ...`` and ``x, y = ...``: numbers become run-time values, but in names that were declared constexpr."""
     value = named(g, node.targets[0], node.value)
-
-    def made(name: str, item: Any) -> Any:
-        if name not in g.promised:
-            return runtime(g.b, item)
-        g.promised.discard(name)
-        return item
-
     for target in node.targets:
-        bind(g, target, value, made)
+        bind(g, target, value, partial(_as_declared, g))
+
+
+def _as_declared(g: Generator, name: str, value: Any) -> Any:
+    """What ``name`` gets: ``value`` as it is where it was declared constexpr, else a run-time value."""
+    if name not in g.promised:
+        return runtime(g.b, value)
+    g.promised.discard(name)
+    return value
 
 
 @rule(ast.NamedExpr)
 def named_expression(g: Generator, node: ast.NamedExpr) -> Any:
     """``(x := ...)``."""
-    value = runtime(g.b, named(g, node.target, node.value))
+    value = _as_declared(g, node.target.id, named(g, node.target, node.value))
     bind(g, node.target, value)
     return value
 
@@ -118,7 +120,7 @@ def return_(g: Generator, node: ast.Return) -> Exit:
     """``return``."""
     if g.loop is not None:
         raise CompilationError(
-            "return inside a loop is not supported",
+            "Cannot have `return` statements inside `while` or `for` statements in triton",
             remedy="leave the loop by its condition, and return after it",
         )
     value = g.visit(node.value) if node.value is not None else NONE

@@ -22,7 +22,9 @@ def unpack(value: Any) -> tuple[Any, ...]:
     inner = wrap(unwrap(value)) if isinstance(value, constexpr) else value
     if isinstance(inner, tuple):
         return inner
-    raise CompilationError(f"{describe(value)} cannot be unpacked", remedy="unpack tuples only")
+    raise CompilationError(
+        f"cannot unpack non-iterable value: {describe(value)}", remedy="unpack tuples only"
+    )
 
 
 def _as_it_is(name: str, value: Any) -> Any:
@@ -55,8 +57,9 @@ def _matched(target: ast.Tuple | ast.List, items: tuple[Any, ...]) -> tuple[Any,
     stars = [i for i, element in enumerate(target.elts) if isinstance(element, ast.Starred)]
     if not stars:
         if len(items) != count:
+            is_short = len(items) < count
             raise CompilationError(
-                f"{count} names are assigned {len(items)} values",
+                f"{'not enough' if is_short else 'too many'} values to unpack (expected {count}, got {len(items)})",
                 remedy="give as many names as there are values, or star one that takes the others",
             )
         return items

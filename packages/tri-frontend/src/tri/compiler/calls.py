@@ -99,7 +99,8 @@ def _call_as_is(g: Generator, function: Any, args: list[Any], kwargs: dict[str, 
 
 def _call_builtin(g: Generator, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     plain = function.__tri_builtin__
-    args, kwargs = [_argument(a) for a in args], {k: _argument(v) for k, v in kwargs.items()}
+    if not getattr(function, "__tri_constexprs__", False):
+        args, kwargs = [_argument(a) for a in args], {k: _argument(v) for k, v in kwargs.items()}
     try:
         return wrap(plain(*args, **kwargs, _semantic=g.b))
     except CompilationError as error:

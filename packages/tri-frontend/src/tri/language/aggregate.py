@@ -66,8 +66,7 @@ class Aggregate(Structure):
             raise AttributeError(f"{kind} has no field {name!r}")
         if not self.__dict__.get("_open", False):
             raise AttributeError(
-                f"field {name!r} of {kind} cannot be assigned: aggregates are immutable; "
-                "make another with aggregate_replace"
+                f"cannot assign to field {name!r} on immutable aggregate {kind}: make another with aggregate_replace"
             )
         if not isinstance(value, fields[name]):
             wanted = getattr(fields[name], "__name__", fields[name])
@@ -112,7 +111,9 @@ def _fields(cls: type) -> tuple[dict[str, Any], dict[str, Any]]:
         if base in (object, Structure, Aggregate):
             continue
         if not is_aggregate_class(base):
-            raise TypeError(f"{cls.__name__} derives from {base.__name__}, which is no aggregate")
+            raise TypeError(
+                f"Aggregates can only inherit from other aggregates; {cls.__name__} derives from {base.__name__}"
+            )
         types.update(base.__tri_fields__)  # type: ignore[attr-defined]
         defaults.update(base.__tri_defaults__)  # type: ignore[attr-defined]
     own = inspect.get_annotations(cls)

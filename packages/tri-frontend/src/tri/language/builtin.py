@@ -39,6 +39,13 @@ def builtin(function: Callable[..., R]) -> Callable[..., R]:
     return wrapper
 
 
+def builtin_of_constexprs(function: Callable[..., R]) -> Callable[..., R]:
+    """:func:`builtin`, with constexpr arguments as :class:`~tri.language.constexpr`, as Triton's get them."""
+    marked = builtin(function)
+    marked.__tri_constexprs__ = True  # type: ignore[attr-defined]
+    return marked
+
+
 def is_builtin(value: object) -> bool:
     """Whether ``value`` was decorated with :func:`builtin`."""
     return hasattr(value, "__tri_builtin__")

@@ -188,6 +188,7 @@ MODULES: dict[str, Module] = {
             **_UTILS,
             **_SHAPES,
             "JITCallable": _JIT["JITCallable"],
+            "builtin": "tri.language.builtin:builtin_of_constexprs",
             # the decorator's name up to Triton 3.6
             "_aggregate": f"{_LANGUAGE}.aggregate:aggregate",
         },
