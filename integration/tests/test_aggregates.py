@@ -251,7 +251,7 @@ def test_inheritance_copies_fields_and_methods(x):
 
 
 def test_only_aggregates_are_bases():
-    with pytest.raises(TypeError, match="only inherit from other aggregates; .* derives from dict"):
+    with pytest.raises(TypeError, match=r"only inherit from other aggregates; .* derives from dict"):
 
         @tri.aggregate
         class Wrong(dict):

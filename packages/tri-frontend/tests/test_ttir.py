@@ -187,4 +187,4 @@ def test_overflow_is_checked_on_request(kernel_file):
 
 def test_static_print_goes_to_standard_output(kernel_file, capsys):
     build(kernel_file(kernel_text('tl.static_print("n is", n, 3, sep="|")')))
-    assert capsys.readouterr().out == "n is|tensor<int32>|3\n"
+    assert capsys.readouterr().out == "n is|int32[]|3\n"
