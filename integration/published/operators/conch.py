@@ -1,4 +1,4 @@
-"""conch-triton-kernels: functions of ``conch.ops`` that ``conch.reference`` has, too, in float64."""
+"""conch-triton-kernels: functions of ``conch.ops``, against ``conch.reference`` in float64, else against :mod:`.references`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from integration.published.cases import Check
 from integration.published.operators import recipes
 from integration.published.operators.differentiated import beside
 from integration.published.operators.operator import NoArguments, Operator
+from integration.published.operators.references import paged, quantized
 from integration.published.projects import load
 
 __all__ = ["operators"]
 
 _NAME = "conch-triton-kernels"
+_CASES = {**paged.CASES, **quantized.CASES}
 _KNOWN: dict[str, Callable[[], Any]] = {
     "x": lambda: recipes.normal(20, 64),
     "residual": lambda: recipes.normal(20, 64),
@@ -58,6 +60,11 @@ def operators(folder: Path) -> Iterator[Operator]:
 
 
 def _checks(module: str, name: str, function: Callable[..., Any]) -> Iterator[Check]:
+    case = _CASES.get(f"{module.removeprefix('conch.ops.')}.{name}")
+    if case is not None:
+        recipes.start()
+        yield from case(function)
+        return
     try:
         reference = getattr(importlib.import_module(module.replace("conch.ops", "conch.reference")), name)
     except (ImportError, AttributeError):

@@ -11,12 +11,17 @@ import torch.nn.functional as F
 
 from integration.published.operators.operator import NoArguments
 
-__all__ = ["BATCH", "FEATURES", "HEADS", "TIME", "arguments", "attention", "normal", "unit"]
+__all__ = ["BATCH", "FEATURES", "HEADS", "TIME", "arguments", "attention", "normal", "start", "unit"]
 
 BATCH, TIME, HEADS, FEATURES = 1, 64, 2, 32
 _SLOTS = 16
 
 _generator = torch.Generator()
+
+
+def start() -> None:
+    """Start the generator of :func:`normal` anew: arguments do not depend on what was judged before."""
+    _generator.manual_seed(7)
 
 
 def normal(*shape: int) -> torch.Tensor:
@@ -72,7 +77,7 @@ def arguments(
 
     NoArguments names a parameter that is not known.
     """
-    _generator.manual_seed(7)
+    start()
     made: dict[str, Any] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

@@ -1,0 +1,1 @@
+"""Plain PyTorch in float64 of operators for which their packages, and PyTorch, have none."""
