@@ -1,11 +1,11 @@
-"""fla-core: the functions of ``fla.ops``, against its own plain PyTorch (the modules named ``naive``) in float64."""
+"""fla-core: the functions of ``fla.ops``, in float64 against its own plain PyTorch (the modules named ``naive``), else :mod:`.references`."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,26 +16,30 @@ import torch.nn.functional as F
 from integration.published.cases import Check
 from integration.published.operators import recipes
 from integration.published.operators.differentiated import beside
+from integration.published.operators.fla_arguments import OPTIONAL, OPTIONS, known
 from integration.published.operators.operator import NoArguments, Operator
+from integration.published.operators.references.sequences import REFERENCES
 from integration.published.projects import load
 
 __all__ = ["operators", "reference_of"]
 
 _NAME = "fla-core"
-#: operators that take gates per feature under a name that others give to a gate per head
-_FEATURES = ("gla", "gsa", "kda", "rwkv6", "hgrn", "precond_kda", "wall_attn")
 #: what a parameter of an operator is called by its reference
 _OTHER_NAMES = {"g": "gk", "gk": "g", "r": "q", "w": "gk", "a": "alpha", "b": "beta"}
-#: operators whose options say what their reference does always
-_OPTIONS: Mapping[str, Mapping[str, Any]] = {"linear_attn": {"normalize": False}}
 #: plain versions that do what the kernels do, where others of the family do not: those decay the state before they read it
-_PLAIN = {"comba": "naive_chunk_comba"}
+_PLAIN = {"comba": "naive_chunk_comba", "mesa_net": "naive_mesa_net_exact"}
+#: second names
+_ALIASES = {"gdn": "gated_delta_rule"}
 #: families whose plain versions take (batch, heads, time, features)
 _HEADS_FIRST = frozenset(
     {"abc", "based", "delta_rule", "dplr_delta_rule", "iplr_delta_rule", "retention", "rwkv6"}
 )
+#: families that bring queries and keys to length 1 themselves, and their plain versions do not
+_NORMALIZED = frozenset({"precond_kda"})
+#: operators that refuse arguments that need gradients
+_FORWARD = frozenset({"fused_recurrent_cyfa"})
 #: operators that refuse float32
-_HALF = frozenset({"chunk_delta_rule", "parallel_parallax"})
+_HALF = frozenset({"chunk_delta_rule", "chunk_momentum_delta_rule", "parallel_parallax"})
 
 
 def operators(folder: Path) -> Iterator[Operator]:
@@ -50,13 +54,16 @@ def operators(folder: Path) -> Iterator[Operator]:
 def _family(name: str) -> str:
     for way in ("fused_chunk_", "fused_recurrent_", "chunk_", "parallel_", "fused_"):
         if name.startswith(way):
-            return name.removeprefix(way)
+            stem = name.removeprefix(way)
+            return _ALIASES.get(stem, stem)
     return name
 
 
 def reference_of(name: str) -> Callable[..., Any]:
     """The plain function that does what ``name`` does; NoArguments where the package has none."""
     family = _family(name)
+    if family in REFERENCES:
+        return REFERENCES[family]
     package = importlib.import_module("fla.ops")
     candidates = []
     for info in pkgutil.walk_packages(package.__path__, "fla.ops."):
@@ -86,55 +93,31 @@ def reference_of(name: str) -> Callable[..., Any]:
     raise NoArguments("the package has no plain version of it")
 
 
-def _known(name: str) -> dict[str, Callable[[], Any]]:
-    family = _family(name)
-    features = family in _FEATURES
-    known = dict(recipes.attention)
-    gate = recipes.normal
-    heads = (recipes.BATCH, recipes.TIME, recipes.HEADS)
-    decays = lambda: F.logsigmoid(gate(*heads, recipes.FEATURES)) / 4  # noqa: E731
-    known["g"] = decays if features else lambda: F.logsigmoid(gate(*heads)) / 4
-    known["gk"] = known["w"] = decays
-    known["a"] = lambda: -F.normalize(gate(*heads, recipes.FEATURES), dim=-1) / 2
-    known["b"] = lambda: F.normalize(gate(*heads, recipes.FEATURES), dim=-1) / 2
-    if family == "gsa":
-        known["g"] = lambda: F.logsigmoid(gate(*heads, 16)) / 4
-    if family == "hgrn":
-        known["g"] = lambda: F.logsigmoid(gate(recipes.BATCH, recipes.TIME, recipes.FEATURES)) / 4
-    if name == "fused_chunk_based":
-        known["q"] = known["k"] = lambda: recipes.unit(features=16)
-    if family == "nsa":
-        # groups of 16 queries for a key; every block of keys is chosen
-        known["q"] = lambda: recipes.unit(heads=16 * recipes.HEADS)
-        known["block_indices"] = lambda: torch.zeros(*heads, 1, dtype=torch.int64)
-    if family == "path_attn":
-        known["w"] = lambda: F.normalize(gate(*heads, recipes.FEATURES), dim=-1)
-    return known
-
-
 def _checks(name: str, function: Callable[..., Any]) -> Iterator[Check]:
     family = _family(name)
     reference = reference_of(name)
     taken = set(inspect.signature(reference).parameters)
-    optional = tuple(n for n in ("g", "gk", "beta", "p", "eta", "block_indices") if n in taken)
-    given = recipes.arguments(function, _known(name), optional=optional)
-    options = dict(_OPTIONS.get(family, {}))
+    optional = tuple(n for n in OPTIONAL if n in taken)
+    given = recipes.arguments(function, known(name, family), optional=optional)
     own = set(inspect.signature(function).parameters)
     scale = {"scale": recipes.FEATURES**-0.5} if "scale" in own and "scale" in taken else {}
+    options = dict(OPTIONS.get(family, {})) | scale
 
     def plain(**values: Any) -> Any:
-        named = {n if n in taken else _OTHER_NAMES.get(n, n): v for n, v in values.items()}
-        unknown = sorted(set(named) - taken)
+        named = {n if n in taken else _OTHER_NAMES.get(n, n): v for n, v in _apart(values).items()}
+        unknown = sorted(set(named) - taken - set(options))
         if unknown:
             raise NoArguments(f"its plain version has no {', '.join(unknown)}")
         if family in _HEADS_FIRST:
             named = {n: t.transpose(1, 2) if t.dim() > 2 else t for n, t in named.items()}
-        made = reference(**named, **{n: v for n, v in (options | scale).items() if n in taken})
+        if family in _NORMALIZED:
+            named |= {n: F.normalize(named[n], dim=-1) for n in ("q", "k")}
+        made = reference(**{n: v for n, v in (options | named).items() if n in taken})
         first = made[0] if isinstance(made, tuple) else made
         return first.transpose(1, 2) if family in _HEADS_FIRST else first
 
     def kernel(**values: Any) -> Any:
-        return function(**values, **{n: v for n, v in (options | scale).items() if n in own})
+        return function(**{n: v for n, v in options.items() if n in own} | _apart(values))
 
     half = name in _HALF
     yield from beside(
@@ -143,7 +126,13 @@ def _checks(name: str, function: Callable[..., Any]) -> Iterator[Check]:
         given,
         tolerance=3e-2 if half else 5e-3,
         dtype=torch.bfloat16 if half else torch.float32,
+        constant=frozenset(given) if name in _FORWARD else frozenset(),
     )
+
+
+def _apart(values: dict[str, Any]) -> dict[str, Any]:
+    """``values`` with the layers' residuals as a list of tensors, as the operators take them."""
+    return {n: list(v.unbind(0)) if n == "residuals" else v for n, v in values.items()}
 
 
 def _in_double(plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -155,7 +144,13 @@ def _in_double(plain: Callable[..., Any]) -> Callable[..., Any]:
         double = torch.Tensor.double
         to = torch.Tensor.to
         keep = lambda t, *a, **k: double(t) if a and a[0] is torch.float32 else to(t, *a, **k)  # noqa: E731
-        with mock.patch.object(torch.Tensor, "float", double), mock.patch.object(torch.Tensor, "to", keep):
-            return plain(**values)
+        # states that start empty are of the default dtype
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            with mock.patch.object(torch.Tensor, "float", double), mock.patch.object(torch.Tensor, "to", keep):
+                return plain(**values)
+        finally:
+            torch.set_default_dtype(before)
 
     return run
