@@ -148,7 +148,10 @@ def _in_double(plain: Callable[..., Any]) -> Callable[..., Any]:
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            with mock.patch.object(torch.Tensor, "float", double), mock.patch.object(torch.Tensor, "to", keep):
+            with (
+                mock.patch.object(torch.Tensor, "float", double),
+                mock.patch.object(torch.Tensor, "to", keep),
+            ):
                 return plain(**values)
         finally:
             torch.set_default_dtype(before)

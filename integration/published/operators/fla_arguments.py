@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -27,14 +28,27 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "wall_attn_decode": {"sink_bias": None, "cache_chunk_size": 16},
     "cyfa": {"q_norm_eps": 1e-5, "k_norm_eps": 1e-5},
 }
-_RATE = lambda: recipes.normal(*_HEADS).sigmoid()  # noqa: E731
-_DECAY = lambda: F.logsigmoid(recipes.normal(*_HEADS)) / 4  # noqa: E731
-_DECAYS = lambda: F.logsigmoid(recipes.normal(*_HEADS, recipes.FEATURES)) / 4  # noqa: E731
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _rate() -> torch.Tensor:
+    return recipes.normal(*_HEADS).sigmoid()
+
+
+def _decay() -> torch.Tensor:
+    return F.logsigmoid(recipes.normal(*_HEADS)) / 4
+
+
+def _decays() -> torch.Tensor:
+    return F.logsigmoid(recipes.normal(*_HEADS, recipes.FEATURES)) / 4
 
 
 def _wall() -> dict[str, Callable[[], Any]]:
     """A cache of keys, and the last four rows of queries."""
-    prefix = _DECAYS().cumsum(1)
+    prefix = _decays().cumsum(1)
     keys, anchors = wall_cache(recipes.unit(), prefix, 16)
     return {
         "q": lambda: recipes.unit()[:, -4:].contiguous() * 4,
@@ -47,7 +61,7 @@ def _wall() -> dict[str, Callable[[], Any]]:
 def _cyfa() -> dict[str, Callable[[], Any]]:
     slots = 15
     return {
-        "delta": _RATE,
+        "delta": _rate,
         "readout": lambda: recipes.normal(recipes.HEADS, slots, slots) / 4,
         "q_norm_weight": lambda: recipes.normal(recipes.FEATURES).sigmoid() + 0.5,
         "k_norm_weight": lambda: recipes.normal(recipes.FEATURES).sigmoid() + 0.5,
@@ -94,12 +108,12 @@ _FAMILIES: Mapping[str, Callable[[], dict[str, Callable[[], Any]]]] = {
 def known(name: str, family: str) -> dict[str, Callable[[], Any]]:
     """What makes each argument of the operator ``name``."""
     made = dict(recipes.attention)
-    made["g"] = _DECAYS if family in _FEATURES else _DECAY
-    made["gk"] = made["w"] = _DECAYS
-    made["g_atk"], made["beta_atk"] = _DECAY, _RATE
+    made["g"] = _decays if family in _FEATURES else _decay
+    made["gk"] = made["w"] = _decays
+    made["g_atk"], made["beta_atk"] = _decay, _rate
     made["a"] = lambda: -recipes.unit() / 2
     made["b"] = lambda: recipes.unit() / 2
-    made |= {option: (lambda v=value: v) for option, value in OPTIONS.get(family, {}).items()}
+    made |= {option: partial(_same, value) for option, value in OPTIONS.get(family, {}).items()}
     if family in _FAMILIES:
         made |= _FAMILIES[family]()
     if name == "fused_chunk_based":

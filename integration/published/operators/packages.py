@@ -20,7 +20,6 @@ DEFECTS: Mapping[str, str] = {
     "flag-gems/avg_pool2d_backward": "as avg_pool2d",
     "flag-gems/native_group_norm": "its mask keeps channels of the next group where a group's size is no power of two",
     "flag-gems/native_group_norm_backward": "as native_group_norm",
-    "fla-core/fused_recurrent_precond_gated_delta_rule": "its kernel adds to g_atk, which may be left out by its signature",
     "flag-gems/_upsample_nearest_exact1d": "in a host's memory it calls PyTorch's operator with a size and a scale, which takes one of them",
     "flag-gems/count_nonzero": "it does not count a negative dim from the end",
     "flag-gems/native_batch_norm": "without training it gives back a mean and a deviation that it never wrote, PyTorch none",

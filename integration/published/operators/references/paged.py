@@ -56,9 +56,7 @@ def _paged_attention(function: Callable[..., Any]) -> Iterator[Check]:
     query = recipes.normal(len(lengths), _KEY_HEADS * _GROUP, _FEATURES)
     tables = _tables(len(lengths))
     for softcap in (0.0, 3.0):
-        got = function(
-            query, keys, values, tables, torch.tensor(lengths, dtype=torch.int32), softcap=softcap
-        )
+        got = function(query, keys, values, tables, torch.tensor(lengths, dtype=torch.int32), softcap=softcap)
         want = [
             attended(query[i : i + 1], keys, values, tables[i], n, causal=False, softcap=softcap)
             for i, n in enumerate(lengths)

@@ -114,7 +114,9 @@ def _dequantizes(kinds: tuple[str, ...]) -> Case:
 
 def _largest_shape(function: Callable[..., Any]) -> Iterator[Check]:
     for size in (1, 64, 65, 1000):
-        yield from checks_of(f"{size}", torch.tensor(function(size, 64)), torch.tensor([(size + 63) // 64]), 0)
+        yield from checks_of(
+            f"{size}", torch.tensor(function(size, 64)), torch.tensor([(size + 63) // 64]), 0
+        )
 
 
 def _quantized_shape(function: Callable[..., Any]) -> Iterator[Check]:
@@ -197,7 +199,10 @@ def _scaled_gemm(function: Callable[..., Any]) -> Iterator[Check]:
 def _scaled_metadata(function: Callable[..., Any]) -> Iterator[Check]:
     made = function(*_scaled_operands(), torch.float32, strict=True)
     yield from checks_of(
-        "sizes", torch.tensor([made.m_dim, made.k_dim, made.n_dim]), torch.tensor([_ROWS, _DEPTH, _COLUMNS]), 0
+        "sizes",
+        torch.tensor([made.m_dim, made.k_dim, made.n_dim]),
+        torch.tensor([_ROWS, _DEPTH, _COLUMNS]),
+        0,
     )
 
 

@@ -11,7 +11,15 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-__all__ = ["REFERENCES", "cyfa", "lightning_attn", "momentum_delta_rule", "rwkv7", "wall_attn_decode", "wall_cache"]
+__all__ = [
+    "REFERENCES",
+    "cyfa",
+    "lightning_attn",
+    "momentum_delta_rule",
+    "rwkv7",
+    "wall_attn_decode",
+    "wall_cache",
+]
 
 
 def _read(q: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
