@@ -1,4 +1,4 @@
-"""flag-gems: every operator that it registers with PyTorch, against PyTorch's."""
+"""flag-gems: every operator that it registers with PyTorch, against PyTorch's, else :mod:`.references`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from integration.published.cases import Check
 from integration.published.operators import aten
 from integration.published.operators.gems_arguments import OWN, REFERENCES
 from integration.published.operators.operator import Operator
+from integration.published.operators.references.others import CASES
 from integration.published.projects import load
 
 __all__ = ["operators"]
@@ -48,6 +49,9 @@ def _wanted(names: Iterable[str]) -> set[str]:
 
 def _checks(name: str, function: object, recorded: dict[str, list[aten.Call]]) -> Iterator[Check]:
     assert callable(function)
+    if name in CASES:
+        yield from CASES[name](function)
+        return
     own = OWN.get(name)
     found = aten.calls(name, recorded, _required(function), aten.samples()) if own is None else list(own())
     yield from aten.against_pytorch(name, function, found, REFERENCES.get(name))

@@ -74,10 +74,6 @@ def _all_true() -> Iterator[Call]:
         yield (value,), {}
 
 
-def _assert() -> Iterator[Call]:
-    yield (torch.ones(1, dtype=torch.bool),), {}
-
-
 def _bicubic() -> Iterator[Call]:
     for size in ([5, 6], [16, 20]):
         yield (_normal(1, 2, 8, 10), size, False), {}
@@ -114,7 +110,6 @@ def _rounded() -> Iterator[Call]:
 
 
 OWN: Mapping[str, Callable[[], Iterator[Call]]] = {
-    "_assert_async": _assert,
     "_conv_depthwise2d": _conv_depthwise2d,
     "_grouped_mm": _grouped_mm,
     "_index_put_impl_": _index_put,
