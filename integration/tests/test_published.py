@@ -321,16 +321,20 @@ def test_a_process_that_ends_takes_only_its_operator_along(monkeypatch: pytest.M
                 line(BEGIN, [1, "b"]),
                 -11,
             ],
+            [line(BEGIN, [1, "b"]), line(END, {"reason": "OutOfBounds: load"}), 0],
             [line(BEGIN, [2, "c"]), line(END, {"name": "c"}), 0],
         ]
     )
-    starts: list[int] = []
+    starts: list[Any] = []
 
-    def lines(package: str, folder: Path, start: int, every: int) -> Any:
-        starts.append(start)
+    def lines(
+        package: str, folder: Path, start: int, every: int, *names: str, interpret: bool = False
+    ) -> Any:
+        starts.append((names, start) if interpret else start)
         return next(runs)
 
     monkeypatch.setattr(driver, "_lines", lines)
     found = list(driver.verdicts("fla-core", Path()))
     assert [(r["name"], r.get("state")) for r in found] == [("a", None), ("b", driver.ENDED), ("c", None)]
-    assert starts == [0, 2]
+    assert starts == [0, (("b",), 0), 2]
+    assert found[1]["reason"] == "status -11; interpreted: OutOfBounds: load"

@@ -43,19 +43,32 @@ def verdicts(package: str, folder: Path, *, every: int = 1) -> Iterator[Record]:
                 "state": ENDED,
                 "checks": 0,
                 "error": 0.0,
-                "reason": f"status {status}",
+                "reason": f"status {status}; interpreted: {_interpreted(package, folder, running[1])}",
             }
             start = last + every
         elif status:
             raise RuntimeError(f"the operators of {package} cannot be listed: status {status}")
 
 
-def _lines(package: str, folder: Path, start: int, every: int) -> Iterator[str | int]:
+def _interpreted(package: str, folder: Path, name: str) -> str:
+    """What tri's interpreter, which checks each access to memory, says of an operator that ended the process."""
+    for line in _lines(package, folder, 0, 1, name, interpret=True):
+        if isinstance(line, str) and line.startswith(END):
+            record = json.loads(line.removeprefix(END))
+            return str(record["reason"] or record["state"])
+    return "the process ends"
+
+
+def _lines(
+    package: str, folder: Path, start: int, every: int, *names: str, interpret: bool = False
+) -> Iterator[str | int]:
     """The lines that a worker prints, then its status."""
     environment = {**os.environ, **PROJECTS[package].environment, "TORCHDYNAMO_DISABLE": "1"}
+    if interpret:
+        environment["TRI_INTERPRET"] = "1"
     command = [sys.executable, "-W", "ignore", "-m", "integration.published.operators.worker"]
     with subprocess.Popen(
-        [*command, package, str(folder), str(start), str(every)],
+        [*command, package, str(folder), str(start), str(every), *names],
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

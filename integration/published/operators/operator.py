@@ -16,6 +16,7 @@ from integration.published.cases import Check
 from tri_core.errors import TriError
 
 __all__ = [
+    "DECLINES",
     "DEVICE",
     "FAILS",
     "NO_ARGUMENTS",
@@ -33,6 +34,7 @@ __all__ = [
 RIGHT = "right"
 WRONG = "wrong"
 REFUSED = "refused"
+DECLINES = "the package declines"
 FAILS = "fails"
 DEVICE = "needs its device"
 NO_ARGUMENTS = "no arguments"
@@ -96,13 +98,15 @@ _DEVICE = re.compile(r"\b(CUDA|cuda|GPU|CPU only)\b|\.is_cuda\b|\.device\.type =
 
 
 def _state(error: BaseException) -> str:
-    """Refused where tri or the package says in an error that it does not do this; its device, where the package asks for a GPU."""
-    if isinstance(error, (TriError, NotImplementedError)):
+    """Refused where tri says in an error that it does not do this; its device, where the package asks for a GPU."""
+    if isinstance(error, TriError):
         return REFUSED
+    if isinstance(error, NotImplementedError):
+        return DECLINES
     asked = traceback.extract_tb(error.__traceback__)[-1].line if isinstance(error, AssertionError) else ""
     if _DEVICE.search(f"{error} {asked}"):
         return DEVICE
-    return REFUSED if declines(error) else FAILS
+    return DECLINES if declines(error) else FAILS
 
 
 def declines(error: BaseException) -> bool:
