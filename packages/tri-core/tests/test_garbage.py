@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -67,6 +69,41 @@ def test_what_is_set_meanwhile_stays() -> None:
     with collected_seldom():
         gc.set_threshold(1234, 5, 6)
     assert gc.get_threshold()[0] == 1234
+
+
+IN_A_PROCESS = """
+import gc
+from tri_core.garbage import collected_seldom
+
+FROZEN = {frozen}
+gc.collect()
+if FROZEN:
+    gc.freeze()
+ages, kept = [], []
+for _ in range(2):
+    with collected_seldom():
+        kept.append(made := [[] for _ in range(5000)])
+        gc.callbacks.append(lambda phase, info: ages.append(info["generation"]) if phase == "stop" else None)
+    later = [[] for _ in range(10)]
+    gc.callbacks.clear()
+    old = any(one is made for one in gc.get_objects(generation=2))
+    print(old, bool(ages), gc.get_freeze_count() > 0)
+    ages.clear()
+"""
+
+
+@pytest.mark.parametrize(
+    ("frozen", "printed"),
+    [
+        # the second compile's cycles are looked for, as everybody's
+        (False, ["True False False", "False True False"]),
+        (True, ["False True True", "False True True"]),
+    ],
+    ids=["first", "somebody's own"],
+)
+def test_what_the_first_compile_made_is_old_without_a_collection(frozen: bool, printed: list[str]) -> None:
+    ran = [sys.executable, "-c", IN_A_PROCESS.format(frozen=frozen)]
+    assert subprocess.run(ran, capture_output=True, text=True, check=True).stdout.splitlines() == printed
 
 
 def test_cycles_are_still_collected() -> None:

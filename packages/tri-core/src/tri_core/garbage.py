@@ -1,7 +1,8 @@
 """Python's garbage collector, asked less often while a kernel is compiled.
 
 A compile makes many objects that stay (modules, classes, tables of ops), and few cycles.  With CPython's threshold of 700 or
-2,000 the collector walked over them some forty times in a process's first compile, a seventh of its time.
+2,000 the collector walked over them some forty times in a process's first compile, a seventh of its time.  Behind the first
+one they count as old at once: the collector would only find that they are all alive.
 """
 
 from __future__ import annotations
@@ -19,11 +20,15 @@ YOUNG = 150_000
 
 
 class _Thresholds:
-    """The process's thresholds, and those that come back when the last of ``users`` has ended."""
+    """The process's thresholds, and those that come back when the last of ``users`` has ended.
+
+    ``is_first`` until then: what the first compile made stays as long as the process, while later ones leave cycles.
+    """
 
     def __init__(self) -> None:
         self.lock = forks.Lock()
         self.users = 0
+        self.is_first = True
         self.before: tuple[int, int, int] | None = None
         # the threads that would bring them back are not in a child
         forks.in_child(self.restore)
@@ -48,7 +53,17 @@ class _Thresholds:
         """Bring them back; what somebody else has set meanwhile stays."""
         before, self.before, self.users = self.before, None, 0
         if before is not None and gc.get_threshold() == (YOUNG, *before[1:]):
+            if self.is_first:
+                _make_old()
+            self.is_first = False
             gc.set_threshold(*before)
+
+
+def _make_old() -> None:
+    """Move all objects to the oldest generation, unlooked at; not where somebody has frozen objects of his own."""
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
 
 
 _thresholds = _Thresholds()
