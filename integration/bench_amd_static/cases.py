@@ -81,7 +81,7 @@ _ROW_KERNELS = (
 )  # fmt: skip
 CASES: Sequence[Case] = (
     *(_matmul("fp16", "fp16", *size, chip) for chip in ("gfx942", "gfx90a", "gfx950") for size in (_SMALL, _LARGE)),
-    *(_matmul("fp16", "fp16", *_SMALL, chip) for chip in ("gfx1100", "gfx1201")),
+    *(_matmul("fp16", "fp16", *_SMALL, chip) for chip in ("gfx1100", "gfx1201", "gfx1250")),
     *(_matmul("bf16", "bf16", *size) for size in (_SMALL, _LARGE)),
     *(_matmul("i8", "i32", *size) for size in (_SMALL, _LARGE)),
     *(_matmul("fp8e4b8", "fp16", *size) for size in (_SMALL, _LARGE)),

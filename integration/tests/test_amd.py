@@ -21,7 +21,7 @@ from tri_backend_amd import tools
 from tri_backend_amd.hsaco import KernelRecord, read_code_object
 from tri_core.compiler import CompiledKernel
 
-TARGETS = ("gfx908", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+TARGETS = ("gfx908", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250")
 DIVISIBLE = [["tt.divisibility", 16]]
 
 

@@ -44,9 +44,11 @@ def test_wavefronts_and_local_memory() -> None:
     facts = {n: (target(TargetKey("amd", n), None).spec) for n in ARCHITECTURES}
     assert {n: s.threads_per_warp[0] for n, s in facts.items()} == {
         "gfx908": 64, "gfx90a": 64, "gfx942": 64, "gfx950": 64, "gfx1030": 32, "gfx1100": 32, "gfx1200": 32, "gfx1201": 32,
+        "gfx1250": 32,
     }  # fmt: skip
     assert facts["gfx950"].limits["shared"] == 160 * 1024
     assert facts["gfx942"].limits["shared"] == 64 * 1024
+    assert facts["gfx1250"].limits["shared"] == 320 * 1024
 
 
 def test_matrix_shapes_follow_the_generation() -> None:
@@ -55,6 +57,7 @@ def test_matrix_shapes_follow_the_generation() -> None:
     assert "mfma.16x16x32.fp8e4b8" in by_name["gfx942"]
     assert "mfma.16x16x128.fp8e4nv" in by_name["gfx950"]
     assert "wmma.16x16x16.bf16" in by_name["gfx1100"]
+    assert {"wmma.16x16x32.bf16", "wmma.16x16x128.fp8e4nv.fp8e5", "wmma.16x16x4.fp32"} <= by_name["gfx1250"]
     assert not by_name["gfx1030"]
 
 

@@ -52,7 +52,7 @@ REDUCED = {
 
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "float32"])
 @pytest.mark.parametrize("kind", [*REDUCED, "xchg"])
-@pytest.mark.parametrize("arch", ["gfx942", "gfx1201"])
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1201", "gfx1250"])
 def test_updates(arch: str, kind: str, dtype: str) -> None:
     if dtype == "float32" and kind not in ("add", "xchg"):
         pytest.skip("of integers only; those of floats are made of them")
@@ -73,7 +73,7 @@ def test_updates(arch: str, kind: str, dtype: str) -> None:
     assert (old[n:] == 0).all()
 
 
-@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250"])
 @pytest.mark.parametrize(
     ("kind", "element"), [("add", "i32"), ("add", "fp32"), ("max", "i32"), ("xchg", "i32")]
 )
@@ -83,7 +83,7 @@ def test_instructions(arch: str, kind: str, element: str) -> None:
     text = str(made.asm["amdgcn"])
     assert re.search(r"\tbuffer_atomic_", text)
     assert "cmpswap" not in text
-    assert ("scope:SCOPE_DEV" in text) == (arch == "gfx1201")
+    assert ("scope:SCOPE_DEV" in text) == (arch in ("gfx1201", "gfx1250"))
 
 
 @pytest.mark.parametrize(("arch", "small", "sem"), [("gfx942", False, "relaxed"), ("gfx942", True, "acq_rel"), ("gfx908", True, "relaxed"), ("gfx1030", True, "relaxed")])  # fmt: skip

@@ -15,7 +15,7 @@ import tri
 import tri.language as tl
 from tri_core.errors import LaunchError
 
-TARGETS = ("gfx90a", "gfx942", "gfx1100", "gfx1201")
+TARGETS = ("gfx90a", "gfx942", "gfx1100", "gfx1201", "gfx1250")
 SMALL = [["tt.divisibility", 4], ["tt.pointer_range", 32]]
 
 

@@ -63,6 +63,8 @@ def test_usual_accesses_have_no_bits(arch: str) -> None:
         ("gfx1100", CacheModifier.CS, "glc slc dlc", "glc slc dlc"),
         ("gfx1201", CacheModifier.CG, "scope:SCOPE_DEV", "scope:SCOPE_DEV"),
         ("gfx1201", CacheModifier.CS, "th:TH_LOAD_NT", "th:TH_STORE_NT"),
+        ("gfx1250", CacheModifier.CG, "scope:SCOPE_DEV", "scope:SCOPE_DEV"),
+        ("gfx1250", CacheModifier.CS, "th:TH_LOAD_NT", "th:TH_STORE_NT"),
         ("gfx1201", CacheModifier.CV, "th:TH_LOAD_BYPASS scope:SCOPE_SYS", ""),
     ],
 )
@@ -89,7 +91,7 @@ def copy_kernel(x, y, n, BLOCK: tl.constexpr, LOAD: tl.constexpr, STORE: tl.cons
     tl.store(y + i, v + 1.0, mask=i < n, cache_modifier=STORE, eviction_policy=EVICT)
 
 
-@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1201"])
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1201", "gfx1250"])
 @pytest.mark.parametrize(
     ("load", "store", "evict"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import struct
 import tempfile
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from amd_support import TARGETS, Made, compile_body, compile_text, context_of
 from tri_backend_amd import tools
 from tri_backend_amd.architectures import ARCHITECTURES, target
 from tri_backend_amd.dialect import BufferLoadOp, BufferStoreOp, MakeBufferOp
-from tri_backend_amd.dialect.buffers import FORWARD, descriptor_flags
+from tri_backend_amd.dialect.buffers import FORWARD, address_bits, descriptor_flags
 from tri_backend_amd.hsaco import KernelDescriptor, read_code_object
 from tri_backend_amd.hsaco.disassembly import disassemble
 from tri_backend_amd.hsaco.stages import assembly_and_object_stages
@@ -56,6 +57,7 @@ def buffers(b: Builder, hw: AmdPrimitives, args: Sequence[ir.Value], thread: ir.
     family = ARCHITECTURES[hw.target.key.arch].family
     facts = {
         "flags": number(descriptor_flags(family)),
+        "address_bits": number(address_bits(family)),
         "records": ir.IntegerAttr.get(b.i64, FORWARD.size),
     }
     buffer = MakeBufferOp.build([args[1]], [b.ptr(8)], facts)[0]
@@ -263,3 +265,11 @@ def test_an_undefined_symbol_does_not_link() -> None:
     text = made("gfx942").llvm_ir.replace("ret void", "call void @nowhere()\n  ret void", 1)
     with pytest.raises(ToolchainError, match="nowhere"):
         compile_text("gfx942", text + "\ndeclare void @nowhere()\n")
+
+
+@pytest.mark.parametrize("arch", ["gfx1201", "gfx1250"])
+def test_a_base_is_cut_where_a_size_begins_right_above_it(arch: str) -> None:
+    """Else what lies before an address near zero would make an empty buffer a large one."""
+    assert ("llvm.ptrmask" in made(arch).llvm_ir) == (arch == "gfx1250")
+    if arch == "gfx1250":
+        assert re.search(rf"ptrmask[^\n]*i64 {(1 << 57) - 1}\)", made(arch).llvm_ir)

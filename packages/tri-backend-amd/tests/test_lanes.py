@@ -20,7 +20,7 @@ from tri_backend_amd.lowering.lane_costs import lane_costs
 from tri_core.compiler import IRSource
 
 #: processors whose instructions differ, and the lanes of their wavefronts
-LANES = {"gfx90a": 64, "gfx942": 64, "gfx950": 64, "gfx1030": 32, "gfx1100": 32, "gfx1201": 32}
+LANES = {"gfx90a": 64, "gfx942": 64, "gfx950": 64, "gfx1030": 32, "gfx1100": 32, "gfx1201": 32, "gfx1250": 32}
 
 
 @pytest.mark.parametrize("family", ["cdna3", "rdna3"])
@@ -37,7 +37,7 @@ def test_all_processors_have_costs() -> None:
         costs = lane_costs(row.family)
         assert costs.dpp < costs.swizzle < costs.permute
         assert (costs.swap is not None) == (arch == "gfx950")
-        assert (costs.other_row is not None) == row.family.startswith("rdna")
+        assert (costs.other_row is not None) == (row.family.startswith("rdna") or arch == "gfx1250")
 
 
 @pytest.mark.parametrize("arch", LANES)
@@ -64,6 +64,7 @@ CHOSEN = {
     ("gfx1100", 5): ("row_xmask:5", "ds_"),
     ("gfx1100", 16): ("v_permlanex16_b32", "ds_"),
     ("gfx1201", 21): ("v_permlanex16_b32", "ds_"),
+    ("gfx1250", 21): ("v_permlanex16_b32", "ds_"),
 }
 
 
@@ -174,6 +175,7 @@ REDUCED = {
     ("gfx950", (4, 5)): {"v_permlane16_swap": 1, "v_permlane32_swap": 1},
     ("gfx950", (0, 1, 2, 3, 4, 5)): {"_dpp": 6, "v_readlane": 1},
     ("gfx1100", (0, 1, 2, 3, 4)): {"_dpp": 4, "v_permlanex16": 1, "-1, -1": 1},
+    ("gfx1250", (0, 1, 2, 3, 4)): {"_dpp": 4, "v_permlanex16": 1, "-1, -1": 1},
     ("gfx1201", (4,)): {"v_permlanex16": 1, "0xfedcba98": 1},
 }
 

@@ -27,7 +27,7 @@ def kernel(b: Builder, words: AmdPrimitives, arguments: Sequence[ir.Value], *, s
     b.store(value, b.gep(arguments[1], thread, b.i32), 4)
 
 
-@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201"])
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx1250"])
 def test_rdna_keeps_its_first_level_cache_and_loads_under_way(arch: str) -> None:
     def one(b: Builder, words: AmdPrimitives, arguments: Sequence[ir.Value]) -> None:
         kernel(b, words, arguments, shared=True)

@@ -59,7 +59,7 @@ def numbers(held: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 @pytest.mark.parametrize("small", [True, False])
 @pytest.mark.parametrize("stride", [1, 3])
 @pytest.mark.parametrize("element", ["fp16", "bf16"])
-@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1201", "gfx908"])
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1201", "gfx1250", "gfx908"])
 def test_sums(arch: str, element: str, stride: int, small: bool) -> None:
     """An odd number of elements, at odd distances: those without neighbours leave what is beside them."""
     rng = np.random.default_rng(stride)
@@ -94,6 +94,7 @@ def test_what_has_no_neighbour_leaves_zeros_their_signs() -> None:
         ("gfx942", "bf16", True, "relaxed", "global_atomic_pk_add_bf16"),
         ("gfx950", "bf16", True, "relaxed", "buffer_atomic_pk_add_bf16"),
         ("gfx1201", "bf16", True, "relaxed", "buffer_atomic_pk_add_bf16"),
+        ("gfx1250", "bf16", True, "relaxed", "buffer_atomic_pk_add_bf16"),
     ],
 )
 @pytest.mark.parametrize("side_by_side", [True, False])
@@ -103,7 +104,7 @@ def test_instructions(
     """256 elements by a wavefront: two at once where they are neighbours."""
     made = compiled(f"amd:{arch}", element, side_by_side=side_by_side, small=small, sem=sem)
     text = str(made.asm["amdgcn"])
-    lanes = 32 if arch == "gfx1201" else 64
+    lanes = 32 if arch.startswith("gfx12") else 64
     assert len(re.findall(rf"\t{instruction} ", text)) == 256 // lanes // (2 if side_by_side else 1)
     assert "cmpswap" not in text
 

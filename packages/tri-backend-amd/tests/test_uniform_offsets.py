@@ -51,7 +51,7 @@ def compiled(target: str, small: bool = True, stages: int = 2) -> Any:
     )
 
 
-@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx1100", "gfx1201", "gfx1250"])
 def test_a_step_costs_no_vector_instruction(arch: str) -> None:
     text = compiled(f"amd:{arch}").asm["amdgcn"].split(".section")[0]
     loop = re.search(r"\n(\.L\w+):(.*?)s_cbranch\w+ \1\b", text, re.DOTALL)

@@ -127,7 +127,7 @@ def test_operands_beside_16_bits_are_converted_by_instructions(kind: str) -> Non
     assert text.count(f"\tv_cvt_scalef32_pk_bf16_{name}") == 2 * 128 * 128 // 2 // 256
 
 
-@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201"])
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx1250"])
 def test_others_have_the_arithmetic(arch: str) -> None:
     assert "upcast_mxfp" not in str(compiled(f"amd:{arch}", "e2m1", "e2m1", (32, 32, 64)).asm["ttgir"])
 

@@ -1,7 +1,8 @@
 """The AMD architectures as a table, and the target made from a row of it.
 
 Sources: LLVM's "User Guide for AMDGPU Backend" (processors, code object format) and AMD's instruction set
-guides of CDNA2, CDNA3, CDNA4, RDNA2, RDNA3 and RDNA4.
+guides of CDNA2, CDNA3, CDNA4, RDNA2, RDNA3 and RDNA4; of gfx1250 LLVM's AMDGPU target (``AMDGPU.td``,
+``AMDGPUBaseInfo.cpp``: 1024 registers, 320 KiB of LDS).
 """
 
 from __future__ import annotations
@@ -93,6 +94,18 @@ ARCHITECTURES: dict[str, Architecture] = {
         _rdna("gfx1100", "Radeon RX 7900", "rdna3", 0x41),
         _rdna("gfx1200", "Radeon RX 9060", "rdna4", 0x48),
         _rdna("gfx1201", "Radeon RX 9070", "rdna4", 0x4E),
+        Architecture(
+            name="gfx1250",
+            title="Instinct MI450",
+            family="cdna5",
+            machine=0x49,
+            waves=(32,),
+            max_waves=16,
+            vgprs=1024,
+            lds=327680,
+            banks=64,
+            matrix="wmma",
+        ),
     )
 }
 
@@ -124,8 +137,8 @@ def _dot(row: Architecture) -> tuple[MmaDesc, ...]:
 def _wmma(form: wmma.Form) -> MmaDesc:
     a, b, total = (_DTYPES[t] for t in (form.a, form.b, form.total))
     side, kinds = wmma.SIDE, a if a == b else f"{a}.{b}"
-    name = f"wmma.{side}x{side}x{side}.{kinds}"
-    return MmaDesc(name=name, a=a, b=b, acc=total, m=side, n=side, k=side)
+    name = f"wmma.{side}x{side}x{form.k}.{kinds}"
+    return MmaDesc(name=name, a=a, b=b, acc=total, m=side, n=side, k=form.k)
 
 
 def _unit(row: Architecture) -> ComputeUnit:
@@ -137,6 +150,10 @@ def _unit(row: Architecture) -> ComputeUnit:
         return ComputeUnit(
             partitions=4, warps=row.max_waves, registers=row.vgprs, register_unit=8 if row.vgprs > 256 else 4,
             shared=row.lds, shared_unit=1280 if row.lds > 65536 else 512, blocks=16,
+        )  # fmt: skip
+    if row.family == "cdna5":
+        return ComputeUnit(
+            partitions=4, warps=row.max_waves, registers=row.vgprs, register_unit=16, shared=row.lds, shared_unit=1024, blocks=32
         )  # fmt: skip
     large = row.family != "rdna2"
     return ComputeUnit(

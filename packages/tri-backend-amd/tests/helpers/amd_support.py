@@ -18,7 +18,7 @@ from tri_core.llvm_text import to_llvm_text
 from tri_core.mlir import ir, registry, run_passes, session
 from tri_gpu_dialect.lowering import Builder, EmitMachineOps
 
-TARGETS = ("gfx908", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+TARGETS = ("gfx908", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250")
 
 Body = Callable[[Builder, AmdPrimitives, Sequence[ir.Value]], None]
 

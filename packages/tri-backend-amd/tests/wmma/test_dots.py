@@ -18,12 +18,12 @@ from tri_core.target import TargetKey
 
 #: by the result's type: sums of 96 products at most, each step rounded once
 BOUNDS = {"f32": 3e-6, "i32": 0.0}
-CASES = [pytest.param(c, f, id=f"{c}-{f.a}-{f.b}") for c in VERSIONS for f in forms(c)]
+CASES = [pytest.param(c, f, id=f"{c}-{f.a}-{f.b}-{f.k}") for c in VERSIONS for f in forms(c)]
 
 
 @pytest.mark.parametrize(("chip", "form"), CASES)
 def test_a_dot_by_each_instruction_is_right(chip: str, form: Form) -> None:
-    error, ttgir = run(chip, (form.a, form.b), form.total, (19, 15, 47), (16, 16, 32))
+    error, ttgir = run(chip, (form.a, form.b), form.total, (19, 15, 47), (16, 16, max(32, form.k)))
     assert f"#ttg.amd_wmma<{{version = {form.version}" in ttgir
     assert error <= BOUNDS[form.total]
 
@@ -49,6 +49,10 @@ MNEMONICS = {
     ("gfx1201", "bf16"): "v_wmma_f32_16x16x16_bf16",
     ("gfx1201", "i8"): "v_wmma_i32_16x16x16_iu8",
     ("gfx1201", "f8E5M2"): "v_wmma_f32_16x16x16_bf8_bf8",
+    ("gfx1250", "f16"): "v_wmma_f32_16x16x32_f16",
+    ("gfx1250", "bf16"): "v_wmma_f32_16x16x32_bf16",
+    ("gfx1250", "i8"): "v_wmma_i32_16x16x64_iu8",
+    ("gfx1250", "f8E5M2"): "v_wmma_f32_16x16x64_bf8_bf8",
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tri_backend_amd.wmma.encoding import AmdWmma
-from tri_backend_amd.wmma.forms import LANES, SIDE, VERSIONS, forms
+from tri_backend_amd.wmma.forms import LANES, SIDE, VERSIONS, Form, forms
 from tri_backend_amd.wmma.lanes import matrix_of, result_places
 from tri_backend_amd.wmma.table import matrix_instructions
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR
@@ -33,12 +33,29 @@ def test_results_lie_as_documented(chip: str, transposed: bool) -> None:
 @pytest.mark.parametrize("chip", VERSIONS)
 def test_operands_lie_as_the_simulator_reads_them(chip: str) -> None:
     version = VERSIONS[chip]
-    numbers = np.arange(SIDE * SIDE).reshape(SIDE, SIDE)
     for row in matrix_instructions(chip):
+        numbers = np.arange(SIDE * row.shape[2]).reshape(SIDE, -1)
         left, right = (_held(row.encoding, role, row.k_width) for role in (0, 1))
         given = [numbers[left[..., 0], left[..., 1]], numbers.T[right[..., 0], right[..., 1]]]
         for each in given:
             np.testing.assert_array_equal(matrix_of(each[None], version)[0], numbers)
+
+
+#: rows of an operand of CDNA5 along k, by its depth: what bits of a register mean, and the lane's highest bit; Triton 3.9's
+#: linear layouts of its version 3 say the same
+DEPTHS = {32: ((1, 2, 4, 16), 8), 64: ((1, 2, 4, 16, 32), 8), 128: ((1, 2, 4, 16, 32, 64), 8), 4: ((1,), 2)}
+
+
+@pytest.mark.parametrize("role", [0, 1])
+@pytest.mark.parametrize("form", forms("gfx1250"), ids=lambda form: f"{form.a}-{form.b}-{form.k}")
+def test_operands_of_cdna5_are_pieces_of_16_along_k(form: Form, role: int) -> None:
+    encoding = AmdWmma(version=form.version, is_transpose=True, instr_shape=(SIDE, SIDE, form.k))
+    bases = encoding.fragment(role, form.k_width).bases
+    registers, highest = DEPTHS[form.k]
+    along_k = (lambda k: (0, k)) if role == 0 else (lambda k: (k, 0))
+    across = (lambda i: (i, 0)) if role == 0 else (lambda i: (0, i))
+    assert bases[REGISTER] == tuple(map(along_k, registers))
+    assert bases[LANE] == (*map(across, (1, 2, 4, 8)), along_k(highest))
 
 
 def test_halves_of_rdna3_that_differ_are_noticed() -> None:
@@ -63,5 +80,6 @@ def test_each_generation_has_its_types() -> None:
     assert kinds["gfx1100"] == {(k, k) for k in ("f16", "bf16", "i8")}
     assert kinds["gfx1200"] == kinds["gfx1201"] > kinds["gfx1100"]
     assert ("f8E4M3FN", "f8E5M2") in kinds["gfx1201"]
+    assert kinds["gfx1250"] == {*kinds["gfx1201"], ("f32", "f32")}
     assert not kinds["gfx1030"]
     assert not kinds["gfx942"]

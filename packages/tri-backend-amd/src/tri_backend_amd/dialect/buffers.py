@@ -70,27 +70,43 @@ AHEAD = Window(before=0, size=(1 << 32) - 16, masked=(1 << 32) - 16)
 AROUND = Window(before=1 << 31, size=(1 << 32) - 16, masked=(1 << 32) - 16)
 
 _BUFFER_SPACE = 8
-#: word 3 of a descriptor: 32-bit elements; on RDNA bounds are checked for raw offsets (28, 29 set), bit 24 is reserved
-_FLAGS = {"cdna": 0x00027000, "rdna2": 0x31014000, "rdna": 0x31004000}
+#: word 3 of a descriptor: 32-bit elements; on RDNA bounds are checked for raw offsets (28, 29 set), bit 24 is reserved.
+#: Of CDNA5's LLVM takes the upper 4 bits from here: no swizzle, offsets are held against the size (LLVM's ``AMDGPUToROCDL.cpp``)
+_FLAGS = {"cdna": 0x00027000, "cdna5": 0, "rdna2": 0x31014000, "rdna": 0x31004000}
+#: bits of an address in a descriptor, where its size begins right above them (LLVM: ``Feature45BitNumRecordsBufferResource``)
+_ADDRESS_BITS = {"cdna5": 57}
 
 
 def descriptor_flags(family: str) -> int:
     """Word 3 of a buffer descriptor for a processor of ``family`` (``"cdna3"``, ``"rdna4"``)."""
-    return _FLAGS.get(family) or _FLAGS[family.rstrip("0123456789")]
+    return _FLAGS[family] if family in _FLAGS else _FLAGS[family.rstrip("0123456789")]
+
+
+def address_bits(family: str) -> int:
+    """Bits to which a base must be cut for a descriptor; 64 where LLVM and the hardware take any address."""
+    return _ADDRESS_BITS.get(family, 64)
 
 
 class MakeBufferOp(MachineOp, dialect=AMDG, name="make_buffer", traits=[Pure]):
-    """A buffer descriptor for ``records`` bytes from ``base`` on, a uniform pointer to global memory."""
+    """A buffer descriptor for ``records`` bytes from ``base`` on, a uniform pointer to global memory.
+
+    The base is cut to ``address_bits``: what is before an address that is near zero, of an empty array, say, must not spill into the size.
+    """
 
     base: _In
     flags: ir.IntegerAttr
+    address_bits: ir.IntegerAttr
     records: ir.IntegerAttr
     result: _Out
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """No stride."""
+        base, bits = self.base, self.address_bits.value
+        if bits < 64:
+            mask = b.const(b.i64, (1 << bits) - 1)
+            (base,) = b.intrinsic("llvm.ptrmask.p1.i64", [base, mask], [b.ptr(1)])
         operands = [
-            self.base,
+            base,
             b.const(b.i16, 0),
             b.const(b.i64, self.records.value),
             b.int_(self.flags.value),

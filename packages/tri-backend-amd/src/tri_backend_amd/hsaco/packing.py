@@ -16,7 +16,7 @@ from tri_core.api import CodegenReply, CodegenRequest, CodegenService
 
 __all__ = ["generate"]
 
-_FAMILIES = frozenset(("cdna2", "cdna3", "cdna4"))
+_FAMILIES = frozenset(("cdna2", "cdna3", "cdna4", "cdna5"))
 #: characters of LLVM IR from which on a second run costs too much time (about 0.2 s)
 _LARGE = 100_000
 _INSTRUCTION = re.compile(r"\t[a-z]+_")

@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import field
 from pathlib import Path
 
-from tri_backend_amd import tools
+from tri_backend_amd import newer_intrinsics, tools
 from tri_backend_amd.architectures import CODE_OBJECT_VERSION
 from tri_backend_amd.hsaco import atomics, packing
 from tri_backend_amd.hsaco.code_object import CodeObject, KernelRecord, read_code_object
@@ -76,7 +76,7 @@ class _Objects:
 def _request(llvm_ir: str, context: StageContext) -> CodegenRequest:
     machine = _machine(context)
     return CodegenRequest(
-        llvm_ir=atomics.on_device_memory(llvm_ir),
+        llvm_ir=atomics.on_device_memory(newer_intrinsics.with_names_of_llvm(llvm_ir)),
         triple=machine.triple,
         cpu=machine.cpu,
         features=machine.features,

@@ -15,7 +15,7 @@ __all__ = ["libdevice", "memrealtime", "num_threads", "num_warps", "smid"]
 
 #: (register, first bit, bits) that name the unit, by the prefix of the processor's name: HW_ID's compute unit, shader
 #: array and engine, or HW_ID1's work-group processor
-_UNITS = {"gfx9": (4, 8, 8), "gfx11": (23, 10, 4), "gfx12": (23, 10, 4)}
+_UNITS = {"gfx9": (4, 8, 8), "gfx11": (23, 10, 4), "gfx120": (23, 10, 4)}
 
 
 def _check(b: Builder, name: str) -> TargetKey:

@@ -2,7 +2,7 @@
 
 Bits as in LLVM's "User Guide for AMDGPU Backend" (memory model) and the ``llvm.amdgcn.raw.ptr.buffer`` intrinsics:
 ``glc`` 1, ``slc`` 2, ``dlc`` 4 up to RDNA3; ``sc0`` 1, ``nt`` 2, ``sc1`` 16 on CDNA3 and 4; a temporal hint in bits 0 to 2
-and a scope in bits 3 and 4 on RDNA4.
+and a scope in bits 3 and 4 on RDNA4 and CDNA5.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ _FAMILIES = {
     "rdna2": _Bits(loads={_CG: 1, _CS: 2, _CV: 7}, stores={_CS: 2, _WT: 3}, once=2),
     "rdna3": _GLC_SLC_DLC,
     "rdna4": _HINT_SCOPE,
+    "cdna5": _HINT_SCOPE,
 }
 
 

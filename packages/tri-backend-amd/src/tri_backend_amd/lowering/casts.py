@@ -16,7 +16,7 @@ __all__ = ["cast_all", "upper_half"]
 _FNUZ = ("f8E4M3FNUZ", "f8E5M2FNUZ")
 _OCP = ("f8E4M3FN", "f8E5M2")
 #: formats that instructions convert, by family of processors
-_FORMATS = {"cdna3": _FNUZ, "cdna4": _OCP, "rdna4": _OCP}
+_FORMATS = {"cdna3": _FNUZ, "cdna4": _OCP, "rdna4": _OCP, "cdna5": _OCP}
 
 
 def cast_all(

@@ -13,7 +13,7 @@ from tri_backend_amd.dialect import (
     BufferStoreOp,
     MakeBufferOp,
 )
-from tri_backend_amd.dialect.buffers import Window, descriptor_flags
+from tri_backend_amd.dialect.buffers import Window, address_bits, descriptor_flags
 from tri_backend_amd.dialect.copies import SCOPES
 from tri_backend_amd.lowering.cache_policy import aux_word
 from tri_core.dialects.tt.enums import AtomicOp
@@ -26,7 +26,7 @@ __all__ = ["GlobalBuffer"]
 _DYNAMIC = -(1 << 31)
 _DESCRIPTOR_SPACE = 8
 #: aux bits of atomics for the device, by family; elsewhere atomics are done in the cache that all of it shares
-_DEVICE = {"rdna4": 16}
+_DEVICE = {"rdna4": 16, "cdna5": 16}
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class GlobalBuffer:
         """A descriptor, made here."""
         attributes = {
             "flags": ir.IntegerAttr.get(b.i32, descriptor_flags(family)),
+            "address_bits": ir.IntegerAttr.get(b.i32, address_bits(family)),
             "records": ir.IntegerAttr.get(b.i64, window.size),
         }
         begin = b.gep(base, b.int_(-window.before, 64), b.int_type(8)) if window.before else base

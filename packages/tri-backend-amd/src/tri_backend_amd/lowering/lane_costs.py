@@ -2,7 +2,7 @@
 
 Sources: for CDNA the slot of 4 cycles and the latency of LDS of :mod:`tri_backend_amd.cycles.chips`, and the wait states that LLVM's
 ``GCNHazardRecognizer.cpp`` puts between a vector instruction and a DPP move or ``v_permlane*_swap`` that reads its result (2); for RDNA the
-latencies of LLVM's ``SISchedule.td`` (``GFX10SpeedModel`` to ``GFX12SpeedModel``: 5 of a vector instruction, 20 of LDS).  DPP controls: the instruction set
+latencies of LLVM's ``SISchedule.td`` (``GFX10SpeedModel`` to ``GFX1250SpeedModel``: 5 of a vector instruction, 20 of LDS), and CDNA5, which has these instructions, as RDNA.  DPP controls: the instruction set
 guides of CDNA3 and RDNA3, data-parallel primitives.
 """
 
@@ -73,6 +73,6 @@ _RDNA = LaneCosts(
 
 def lane_costs(family: str) -> LaneCosts:
     """Those of ``family`` (``cdna3``, ``rdna4``)."""
-    if family.startswith("rdna"):
+    if family.startswith("rdna") or family == "cdna5":
         return _RDNA
     return _CDNA4 if family == "cdna4" else _CDNA

@@ -48,7 +48,12 @@ __all__ = ["AmdPrimitives", "make_primitives"]
 _SPACES = {"global": 1, "constant": 4, "shared": 3, "generic": 0}
 _SCOPES = {MemSyncScope.GPU: "agent", MemSyncScope.CTA: "workgroup", MemSyncScope.SYSTEM: ""}
 #: families of processors that add two neighbours of a type atomically
-_PACKED_ADDITIONS = {"f16": ("cdna2", "cdna3", "cdna4", "rdna4"), "bf16": ("cdna3", "cdna4", "rdna4")}
+_PACKED_ADDITIONS = {
+    "f16": ("cdna2", "cdna3", "cdna4", "cdna5", "rdna4"),
+    "bf16": ("cdna3", "cdna4", "cdna5", "rdna4"),
+}
+#: families whose fences can be of LDS alone
+_LOCAL_FENCES = ("rdna", "cdna5")
 #: what an instruction does to three values
 _OF_THREE = frozenset(
     (f"arith.{name}", type_)
@@ -71,7 +76,7 @@ _COPIES = (
 
 
 class AmdPrimitives(Primitives):
-    """Wavefronts of 64 (CDNA) or 32 (RDNA) lanes.
+    """Wavefronts of 64 (CDNA) or 32 (RDNA, CDNA5) lanes.
 
     Inside :meth:`buffer` global memory is accessed through a buffer descriptor.
     """
@@ -125,8 +130,8 @@ class AmdPrimitives(Primitives):
         BarrierOp.build([])
 
     def shared_barrier(self, b: Builder) -> None:
-        """Without waits for global memory: on RDNA; on CDNA, whose fences wait for copies to LDS alone, where such have begun."""
-        if self.target.has("rdna"):
+        """Without waits for global memory: on RDNA and CDNA5; on older CDNA, whose fences wait for copies to LDS alone, where such have begun."""
+        if any(map(self.target.has, _LOCAL_FENCES)):
             LocalBarrierOp.build([], [], {"waits": ir.IntegerAttr.get(b.i32, 0)})
         elif self._copies is not None:
             LocalBarrierOp.build([], [], {"waits": ir.IntegerAttr.get(b.i32, _LDS_ACCESSES)})
@@ -264,7 +269,7 @@ class AmdPrimitives(Primitives):
         return self._buffer.atomic(b, kind, pointer, value, predicate)
 
     def has_packed_add(self, element: ir.Type) -> bool:
-        """Of f16 since MI200 and in RDNA4, of bf16 since MI300 and in RDNA4."""
+        """Of f16 since MI200, of bf16 since MI300, and both in RDNA4."""
         return any(self.target.has(family) for family in _PACKED_ADDITIONS.get(str(element), ()))
 
     def has_buffer_atomic(self, kind: AtomicOp, element: ir.Type, access: AtomicAccess) -> bool:

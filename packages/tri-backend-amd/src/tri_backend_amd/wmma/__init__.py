@@ -1,4 +1,4 @@
-"""WMMA, RDNA's matrix instructions: their table, their layouts, what they compute."""
+"""WMMA, RDNA's and CDNA5's matrix instructions: their table, their layouts, what they compute."""
 
 from __future__ import annotations
 

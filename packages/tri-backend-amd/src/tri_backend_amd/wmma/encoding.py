@@ -5,7 +5,7 @@
 from dataclasses import replace
 
 from tri_backend_amd.dialect.amdg import AMDG
-from tri_backend_amd.wmma.forms import SIDE
+from tri_backend_amd.wmma.forms import SIDE, neighbours
 from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.encodings import MatrixEncoding, encoding
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR
@@ -23,10 +23,10 @@ _ROWS, _COLUMNS = "dim0", "dim1"
 @encoding(AMDG, "amd_wmma")
 @dataclass(frozen=True)
 class AmdWmma(MatrixEncoding):
-    """Results of WMMA by wavefronts of 32, in tiles of 16 x 16: ``version`` 1 is RDNA3, 2 is RDNA4.
+    """Results of WMMA by wavefronts of 32, in tiles of 16 x 16: ``version`` 1 is RDNA3, 2 is RDNA4, 3 is CDNA5 (gfx1250).
 
     ``register`` and ``warp`` are bases in tiles: where a thread's further tiles, and other wavefronts', lie.  A lane holds 8 elements of a
-    column, or with ``is_transpose`` of a row: every second one on RDNA3, neighbours on RDNA4 (AMD's guides of RDNA3 and RDNA4, on WMMA).
+    column, or with ``is_transpose`` of a row: every second one on RDNA3, neighbours since (AMD's guides of RDNA3 and RDNA4, on WMMA).
     Transposed, the instruction computes ``D^T = B^T A^T``: A and B, which lie alike, change places.
     """
 
@@ -37,8 +37,8 @@ class AmdWmma(MatrixEncoding):
     instr_shape: Shape = (SIDE, SIDE, SIDE)
 
     def __post_init__(self) -> None:
-        if self.version not in (1, 2):
-            raise ValueError(f"amd_wmma of version {self.version}; 1 and 2 are supported")
+        if self.version not in (1, 2, 3):
+            raise ValueError(f"amd_wmma of version {self.version}; 1 to 3 are supported")
         if len(self.instr_shape) != 3 or self.instr_shape[:2] != (SIDE, SIDE):
             raise ValueError(f"instrShape {list(self.instr_shape)}; [16, 16, k] is expected")
 
@@ -53,11 +53,11 @@ class AmdWmma(MatrixEncoding):
         return replace(self, warp=tuple(bases))
 
     def fragment(self, role: int, k_width: int) -> LinearLayout:
-        """As AMD's instruction set guides list registers and lanes."""
+        """As AMD's instruction set guides list registers and lanes; of version 3 as LLVM's and Triton's sources have them."""
         if role == ACCUMULATOR:
             return self._result()
         outer, inner = (_ROWS, _COLUMNS) if role == 0 else (_COLUMNS, _ROWS)
-        width = k_width or (SIDE if self.version == 1 else SIDE // 2)
+        width = k_width or (SIDE if self.version == 1 else neighbours(self.instr_shape[2]))
         own = LinearLayout.identity1d(width, REGISTER, inner) * LinearLayout.identity1d(SIDE, LANE, outer)
         if self.version == 1:
             own *= LinearLayout.zeros1d(2, LANE, inner)

@@ -1,9 +1,10 @@
 """Who holds what, as AMD's instruction set guides say it, for the simulator: independent of the layouts that the compiler uses.
 
 Figures of the guides of RDNA3 and RDNA4 on WMMA by wavefronts of 32.  Lane l and item r (of an operand's elements, of the result's
-registers) hold, of an instruction of version 1 (RDNA3) and 2 (RDNA4):
+registers) hold, of an instruction of version 1 (RDNA3) and 2 (RDNA4) or later:
 
 - operand A: row ``l % 16``; k = ``r`` in both halves of the wavefront, or ``8 * (l // 16) + r``; operand B: the same of columns;
+  deeper ones of version 3 (CDNA5) are such pieces of 16 one after the other, its f32 one of 4 (as Triton's layouts of it have it);
 - result: column ``l % 16``; row ``2 * r + l // 16``, or ``8 * (l // 16) + r``.
 """
 
@@ -29,8 +30,10 @@ def matrix_of(elements: Array, version: int) -> Array:
     Where the halves of a wavefront, which RDNA3 wants alike, differ, the elements are noise: a number that nobody expects.
     """
     halves = elements.reshape(len(elements), 2, SIDE, -1)
-    if version == 2:
-        return np.concatenate([halves[:, 0], halves[:, 1]], axis=-1)
+    if version > 1:
+        waves, depth = len(elements), 2 * halves.shape[-1]
+        pieces = halves.reshape(waves, 2, SIDE, -1, min(_HALF, depth // 2))
+        return pieces.transpose(0, 2, 3, 1, 4).reshape(waves, SIDE, depth)
     same = (halves[:, 0] == halves[:, 1]) | ((halves[:, 0] != halves[:, 0]) & (halves[:, 1] != halves[:, 1]))
     noise = np.array(np.nan if elements.dtype.kind == "f" else 1 << 30).astype(elements.dtype)
     return np.where(same, halves[:, 0], noise)

@@ -11,29 +11,33 @@ from tri_gpu_dialect.policies.matrix import MatrixInstruction
 from tri_gpu_dialect.policies.operands import ByCycles
 from tri_gpu_dialect.transforms.pipeline.strategies import ThroughRegisters
 
-__all__ = ["form_of", "matrix_instructions", "wmma_policy"]
+__all__ = ["matrix_instructions", "wmma_policy"]
 
 
 @cache
 def matrix_instructions(processor: str) -> tuple[MatrixInstruction, ...]:
-    """What ``processor`` has, transposed: a lane holds neighbours of a row (RDNA4), or every second one (RDNA3)."""
-    return tuple(
-        MatrixInstruction(
-            a=form.a,
-            b=form.b,
-            accumulator=form.total,
-            shape=(SIDE, SIDE, SIDE),
-            k_width=form.per_lane,
-            encoding=AmdWmma(version=form.version, is_transpose=True),
-        )
+    """What ``processor`` has, transposed: a lane holds neighbours of a row, or every second one (RDNA3).
+
+    Behind them rows for dots that are less deep than any: the same instructions, of whose operands the rest is zeros.
+    """
+    whole = [_row(form, form.k) for form in forms(processor)]
+    parts = [
+        _row(form, form.k >> halvings)
         for form in forms(processor)
+        for halvings in range(1, (form.k // SIDE).bit_length())
+    ]
+    return tuple(dict.fromkeys([*whole, *parts]))
+
+
+def _row(form: Form, k: int) -> MatrixInstruction:
+    return MatrixInstruction(
+        a=form.a,
+        b=form.b,
+        accumulator=form.total,
+        shape=(SIDE, SIDE, k),
+        k_width=form.k_width,
+        encoding=AmdWmma(version=form.version, is_transpose=True, instr_shape=(SIDE, SIDE, k)),
     )
-
-
-@cache
-def form_of(processor: str, a: str, b: str) -> Form | None:
-    """The instruction of ``processor`` for operands of MLIR types ``a`` and ``b``."""
-    return next((form for form in forms(processor) if (form.a, form.b) == (a, b)), None)
 
 
 def wmma_policy(processor: str) -> DefaultPolicy:
