@@ -119,14 +119,19 @@ def _test(session: nox.Session, *arguments: str) -> None:
 
 @nox.session
 def published(session: nox.Session) -> None:
-    """Published packages through ``tri.compat.triton``: ``nox -s published -- [--all] [--target cpu] [--torch cpu] [--compile-for T] [names]``.
+    """Published packages through ``tri.compat.triton``: ``nox -s published -- [--all] [--target cpu] [--torch cpu] [--compile-for T]... [names]``.
 
-    Packages are imported whole, then their kernels run.  Without arguments these are compiled for gfx942, too, and what their
+    Packages are imported whole, then their kernels run.  Without arguments these are compiled for gfx942 and gfx1100, too, and what their
     machine code for sm_90a takes may not become worse.  ``--all``: the large packages and all operators as well, at night.
     """
     whole = [a for a in session.posargs if a == "--all"]
-    arguments = [a for a in session.posargs if a != "--all"] or ["--compile-for", "amd:gfx942"]
-    targets = [arguments[arguments.index(a) + 1] for a in ("--target", "--compile-for") if a in arguments]
+    arguments = [a for a in session.posargs if a != "--all"] or [
+        "--compile-for",
+        "amd:gfx942",
+        "--compile-for",
+        "amd:gfx1100",
+    ]
+    targets = [b for a, b in itertools.pairwise(arguments) if a in ("--target", "--compile-for")]
     _install(session, dict.fromkeys([*CORE, *itertools.chain.from_iterable(map(_backend_of, targets))]))
     if "--torch" not in arguments:
         session.install(TORCH)

@@ -25,7 +25,11 @@ def main(folder: Path) -> None:
         begun = time.perf_counter()
         try:
             source = source_of(compiler.ASTSource, kernel_of(case), case)
-            made = triton.compile(source, target=backends.GPUTarget("hip", case.chip, 64 if case.chip.startswith("gfx9") else 32), options=options)
+            made = triton.compile(
+                source,
+                target=backends.GPUTarget("hip", case.chip, 64 if case.chip.startswith("gfx9") else 32),
+                options=options,
+            )
         except Exception as error:
             sys.stderr.write(f"{case.name}: {type(error).__name__} {str(error)[:300]}\n")
             continue

@@ -20,7 +20,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--packages", type=Path, help="the folder where the packages are installed")
     parser.add_argument("--target", default="", help="backend or backend:arch (default: by the tensors)")
     parser.add_argument("--torch", default="cpu", help="the device of the tensors: cpu, cuda, ...")
-    parser.add_argument("--compile-for", default="", help="compile every version for this target, too")
+    parser.add_argument(
+        "--compile-for", action="append", default=[], help="compile every version for this target, too"
+    )
     parser.add_argument("--requirements", action="store_true", help="print what pip must install, and stop")
     parser.add_argument("--imports", action="store_true", help="import the packages whole, and stop")
     parser.add_argument("--all", action="store_true", help="with the large packages (the nightly list)")
@@ -50,17 +52,15 @@ def main() -> int:
 
     with (
         tri.target(arguments.target) if arguments.target else nullcontext(),
-        compiled_for(arguments.compile_for) if arguments.compile_for else nullcontext() as compiles,
+        compiled_for(arguments.compile_for) as compiles,
     ):
         failed = report(select(arguments.names), arguments.torch, arguments.packages.resolve())
-    if compiles is not None:
-        for name, error in compiles.errors.items():
-            sys.stdout.write(f"FAIL {compiles.target} {name}: {error}\n")
-        sys.stdout.write(
-            f"{len(compiles.seen) - len(compiles.errors)} of {len(compiles.seen)} compile for it\n"
-        )
-        failed += len(compiles.errors)
-    return failed
+    for (target, name), error in compiles.errors.items():
+        sys.stdout.write(f"FAIL {target} {name}: {error}\n")
+    for target in compiles.targets:
+        right = len(compiles.seen) - compiles.failed(target)
+        sys.stdout.write(f"{right} of {len(compiles.seen)} compile for {target}\n")
+    return failed + len(compiles.errors)
 
 
 if __name__ == "__main__":

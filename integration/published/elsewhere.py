@@ -1,8 +1,8 @@
-"""Compiling for another target what the cases run: all that can be checked of a target that is not here."""
+"""Compiling for other targets what the cases run: all that can be checked of a target that is not here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -14,42 +14,48 @@ __all__ = ["Compiles", "compiled_for"]
 
 
 class Compiles:
-    """What was compiled for ``target`` besides: names of versions, and errors by name."""
+    """What was compiled for ``targets`` besides: names of versions, and errors by target and name."""
 
-    def __init__(self, target: str) -> None:
-        self.target = target
+    def __init__(self, targets: Sequence[str]) -> None:
+        self.targets = targets
         self.seen: set[str] = set()
-        self.errors: dict[str, str] = {}
+        self.errors: dict[tuple[str, str], str] = {}
 
     def __call__(self, source: Any, target: Any, options: Any = None, **more: Any) -> Any:
-        """``tri_core.compiler.compile`` with a second compile of each version."""
+        """``tri_core.compiler.compile`` with further compiles of each version."""
         made = _compile(source, target, options, **more)
         key = f"{source.name} {source.fingerprint()[:8]}"
         if key not in self.seen:
             self.seen.add(key)
-            self._again(key, source, dict(options or {}))
+            for each in self.targets:
+                self._again(key, source, each, dict(options or {}))
         return made
 
-    def _again(self, key: str, source: Any, options: dict[str, Any]) -> None:
+    def _again(self, key: str, source: Any, target: str, options: dict[str, Any]) -> None:
         try:
-            _compile(source, self.target, options | self._warps(options))
+            _compile(source, target, options | _warps(target, options))
         except Exception as error:
-            self.errors[key] = f"{type(error).__name__}: {error}"
+            self.errors[target, key] = f"{type(error).__name__}: {error}"
 
-    def _warps(self, options: dict[str, Any]) -> dict[str, Any]:
-        """As many warps as the target runs, where more were asked for: the packages count on 32 lanes, or ask which GPU there is."""
-        spec = resolve(self.target).spec
-        most = spec.limits["threads"] // spec.threads_per_warp[0] if spec.threads_per_warp else 0
-        asked = options.get("num_warps", 0)
-        return {"num_warps": most} if most and asked > most else {}
+    def failed(self, target: str) -> int:
+        """How many versions do not compile for ``target``."""
+        return sum(where == target for where, _ in self.errors)
+
+
+def _warps(target: str, options: dict[str, Any]) -> dict[str, Any]:
+    """As many warps as ``target`` runs, where more were asked for: the packages count on 32 lanes, or ask which GPU there is."""
+    spec = resolve(target).spec
+    most = spec.limits["threads"] // spec.threads_per_warp[0] if spec.threads_per_warp else 0
+    asked = options.get("num_warps", 0)
+    return {"num_warps": most} if most and asked > most else {}
 
 
 _compile = tri_core.compiler.compile
 
 
 @contextmanager
-def compiled_for(target: str) -> Iterator[Compiles]:
-    """Compile for ``target``, too, what is compiled inside of the ``with`` block."""
-    compiles = Compiles(target)
+def compiled_for(targets: Sequence[str]) -> Iterator[Compiles]:
+    """Compile for ``targets``, too, what is compiled inside of the ``with`` block."""
+    compiles = Compiles(targets)
     with mock.patch.object(tri_core.compiler, "compile", compiles):
         yield compiles
