@@ -50,7 +50,6 @@ from tri.language import block_pointer as block_pointer
 from tri.language import block_type as block_type
 from tri.language import broadcast as broadcast
 from tri.language import broadcast_to as broadcast_to
-from tri.language import builtin as builtin
 from tri.language import cast as cast
 from tri.language import cat as cat
 from tri.language import cdiv as cdiv
