@@ -21,7 +21,7 @@ class KernelMetadata:
     bytes per CTA, ``threads`` per CTA) and of the backend's own (``registers``, ``spills``).  ``attrs``
     holds JSON-able facts from stages.  ``plugins`` names every distribution that touched the compile.
     ``total_num_warps`` counts all warps of a CTA where some run partitions of their own beside the ``num_warps``
-    that the options ask for (0: there are no others).
+    that the options ask for, or that text in place of a source has (0: there are no others).
     """
 
     name: str
@@ -50,8 +50,8 @@ class KernelMetadata:
 
     @property
     def num_ctas(self) -> int:
-        """CTAs of a cluster."""
-        return int(str(self.options.get("num_ctas", 1)))
+        """CTAs of a cluster: of the module that was compiled, else as the options ask."""
+        return int(str(self.attrs.get("num_ctas", self.options.get("num_ctas", 1))))
 
     @property
     def num_stages(self) -> int:

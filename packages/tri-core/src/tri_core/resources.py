@@ -93,17 +93,12 @@ def resources(metadata: KernelMetadata, spec: TargetSpec) -> Resources:
         stack=reported.get("stack"),
         shared=reported.get("shared", metadata.shared),
         tensor_memory=reported.get("tensor_memory"),
-        cluster=_cluster(metadata),
+        cluster=metadata.num_ctas,
         occupancy=_occupancy(metadata, spec.unit),
         remarks=tuple(str(r) for r in remarks) if isinstance(remarks, list | tuple) else (),
         refused=next(refusals(metadata, spec.limits, spec.unit), None),
         cooperative=bool(metadata.options.get("launch_cooperative_grid")),
     )
-
-
-def _cluster(metadata: KernelMetadata) -> int:
-    asked = metadata.options.get("num_ctas", 1)
-    return asked if isinstance(asked, int) else 1
 
 
 def _warps(metadata: KernelMetadata) -> int:

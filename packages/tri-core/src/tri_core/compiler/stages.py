@@ -342,6 +342,8 @@ def metadata_of(job: Job, outputs: Outputs, plugins: Mapping[str, str]) -> Kerne
     """The record of what was compiled; ``plugins`` gives the version of every distribution that took part."""
     warps = job.target.spec.threads_per_warp
     threads = outputs.attrs.get("threads_per_warp", warps[0] if warps else 1)
+    # text that was given says this itself, whatever the options are
+    made = outputs.attrs.get("num_warps")
     total = outputs.attrs.get("total_num_warps", 0)
     if not outputs.signature.name:
         raise VerificationError("the kernel has no name")
@@ -350,7 +352,7 @@ def metadata_of(job: Job, outputs: Outputs, plugins: Mapping[str, str]) -> Kerne
         target=job.target.key,
         signature=outputs.signature,
         options=json.loads(json.dumps(job.options.to_json())),
-        num_warps=job.options.num_warps,
+        num_warps=made if isinstance(made, int) else job.options.num_warps,
         total_num_warps=total if isinstance(total, int) else 0,
         threads_per_warp=threads if isinstance(threads, int) else 1,
         shared=outputs.resources.get("shared", 0),

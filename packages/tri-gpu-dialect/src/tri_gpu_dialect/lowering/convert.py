@@ -68,6 +68,7 @@ class LoweredModule:
     num_warps: int
     total_num_warps: int
     threads_per_warp: int
+    num_ctas: int = 1
     hidden: HiddenParameters = field(default_factory=HiddenParameters)
 
 
@@ -115,7 +116,14 @@ def lower(
         made = _lower_kernel(kernel, name, lowered, shape, target, options, primitives, table)
     run_passes(lowered, FLATTEN)
     return LoweredModule(
-        lowered, name, shape.shared, shape.num_warps, shape.total_num_warps, shape.threads_per_warp, made
+        module=lowered,
+        name=name,
+        shared_bytes=shape.shared,
+        num_warps=shape.num_warps,
+        total_num_warps=shape.total_num_warps,
+        threads_per_warp=shape.threads_per_warp,
+        num_ctas=shape.num_ctas,
+        hidden=made,
     )
 
 
@@ -247,6 +255,7 @@ def _result(lowered: LoweredModule, text: str, words: Primitives) -> StageResult
         attrs={
             "num_warps": lowered.num_warps,
             "threads_per_warp": lowered.threads_per_warp,
+            "num_ctas": lowered.num_ctas,
             **({"total_num_warps": lowered.total_num_warps} if more else {}),
             **lowered.hidden.to_attrs(),
             **words.image_attributes(),
