@@ -121,8 +121,8 @@ def test_what_makes_no_sense_is_refused() -> None:
         RotatingShared(3, 1, 8, (1, 0))
     with pytest.raises(ValueError, match="permutation"):
         RotatingShared(4, 1, 8, (0, 0))
-    with pytest.raises(ValueError, match="version 3"):
-        AmdWmma(3)
+    with pytest.raises(ValueError, match="version 4"):
+        AmdWmma(4)
     with pytest.raises(ValueError, match="instrShape"):
         AmdWmma(1, instr_shape=(32, 32, 8))
     with pytest.raises(ValueError, match="rank 3"):

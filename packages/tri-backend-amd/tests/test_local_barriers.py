@@ -38,7 +38,10 @@ def test_rdna_keeps_its_first_level_cache_and_loads_under_way(arch: str) -> None
     assert "amdgpu-synchronize-as" in llvm_of(arch, one)
     assert "amdgpu-synchronize-as" not in llvm_of(arch, all_)
     invalidates = ("buffer_gl0_inv", "global_inv")
-    assert any(name in compile_body(arch, all_).assembly for name in invalidates)
+    # LLVM invalidates nothing for a work group on CDNA5
+    found = any(name in compile_body(arch, all_).assembly for name in invalidates)
+    assert found == (arch != "gfx1250")
+    assert "s_wait_loadcnt 0x0" in compile_body(arch, all_).assembly or arch == "gfx1100"
     assert not any(name in compile_body(arch, one).assembly for name in invalidates)
 
 

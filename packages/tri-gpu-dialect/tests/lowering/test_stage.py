@@ -49,7 +49,7 @@ def test_the_stage_gives_text_that_llvm_reads_and_facts_of_the_kernel(target: Ta
     assert not parsed.get_function("kernel").is_declaration
     assert result.resources["shared"] >= 32 * 64 * 4
     assert result.entry_points == ("kernel",)
-    assert result.attrs == {"num_warps": 4, "threads_per_warp": 32}
+    assert result.attrs == {"num_warps": 4, "threads_per_warp": 32, "num_ctas": 1}
     assert "ref." not in result.artifact
     assert "addrspace(3)" in result.artifact
 
