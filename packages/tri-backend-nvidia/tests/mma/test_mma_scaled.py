@@ -18,6 +18,7 @@ from tri_backend_nvidia.mma.mma_scales import scale_layout
 from tri_core import knobs
 from tri_core.errors import Unsupported
 from tri_gpu_dialect.layouts import LANE, LinearLayout
+from tri_gpu_dialect.layouts.encoding import layout_for
 
 torch = pytest.importorskip("torch")
 
@@ -140,6 +141,15 @@ def test_the_plain_architecture_has_no_such_instruction() -> None:
 # --- planted bugs -----------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def planting(monkeypatch):
+    """A monkeypatch for layouts: those known by now are computed anew, and nothing planted is known to later tests."""
+    monkeypatch.setattr("tri_gpu_dialect.layouts.encoding._layouts", {})
+    layout_for.cache_clear()
+    yield monkeypatch
+    layout_for.cache_clear()
+
+
 def _exchanged(monkeypatch, one: int, other: int) -> None:
     """Layouts of scales in which two bits of the lane's number have changed places."""
 
@@ -152,15 +162,15 @@ def _exchanged(monkeypatch, one: int, other: int) -> None:
     monkeypatch.setattr(encoding, "scale_layout", layout)
 
 
-def test_scales_of_other_rows_are_seen(monkeypatch, tmp_path) -> None:
-    _exchanged(monkeypatch, 3, 4)
+def test_scales_of_other_rows_are_seen(planting, tmp_path) -> None:
+    _exchanged(planting, 3, 4)
     with knobs.scope(CACHE_DIR=tmp_path):  # shapes of no other test: nothing planted may stay in a cache
         _, c, exact = matmul((256, 16, 64), "e4m3", "e4m3", warps=2)
     assert np.abs(c - exact).max() > 0.1 * np.abs(exact).max()
 
 
-def test_scales_that_no_selector_finds_are_refused(monkeypatch, tmp_path) -> None:
-    _exchanged(monkeypatch, 0, 1)
+def test_scales_that_no_selector_finds_are_refused(planting, tmp_path) -> None:
+    _exchanged(planting, 0, 1)
     with knobs.scope(CACHE_DIR=tmp_path), pytest.raises(Unsupported, match="scales of type") as caught:
         matmul((512, 16, 64), "e4m3", "e4m3", warps=2)
     assert "dot_scale encoding" in caught.value.remedy
