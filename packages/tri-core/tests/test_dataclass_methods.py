@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
+import sys
 from typing import Any, ClassVar
 
 import hypothesis.strategies as st
@@ -18,6 +20,7 @@ FIELDS = st.fixed_dictionaries(
         "init": st.booleans(),
         "repr": st.booleans(),
         "compare": st.booleans(),
+        "hash": st.sampled_from([None, True, False]),
         "kw_only": st.booleans(),
     }
 )
@@ -48,18 +51,28 @@ def outcome(function: Any) -> Any:
         return type(error), str(error)
 
 
+def changed(made: Any, name: str) -> Any:
+    """A copy with another value of the field ``name``."""
+    copied = copy.copy(made)
+    object.__setattr__(copied, name, "another")
+    return copied
+
+
 def behaviour(cls: Any, arguments: list[int], keywords: dict[str, int]) -> list[Any]:
     """What ``cls`` does, as values that can be compared."""
     made = outcome(lambda: cls(*arguments, **keywords))
     if not isinstance(made, cls):
         return [made]
     again = cls(*arguments, **keywords)
+    others = [changed(made, f.name) for f in dataclasses.fields(cls)]
     return [
         inspect.signature(cls),
         vars(made),
         outcome(lambda: repr(made)),
         outcome(lambda: made == again),
-        outcome(lambda: type(hash(made))),
+        [outcome(lambda other=other: made == other) for other in others],
+        made == 3,
+        [outcome(lambda other=other: hash(made) == hash(other)) for other in (again, *others)],
         outcome(lambda: setattr(made, "f0", 5)),
         outcome(lambda: setattr(made, "more", 5)),
         outcome(lambda: delattr(made, "f0")),
@@ -121,3 +134,22 @@ def test_a_class_that_shows_itself(decorator: Any) -> None:
 def test_a_field_called_self(decorator: Any) -> None:
     made = decorator(type("Odd", (), {"__annotations__": {"self": int, "name": str}}))
     assert vars(made(1, "a")) == {"self": 1, "name": "a"}
+
+
+@pytest.mark.parametrize("decorator", [dataclass, dataclasses.dataclass], ids=["ours", "theirs"])
+def test_a_value_that_does_not_equal_itself(decorator: Any) -> None:
+    @decorator(frozen=True)
+    class Measured:
+        figure: float
+
+    @decorator(frozen=True)
+    class Pair:
+        figure: float
+        other: float
+
+    nan = float("nan")
+    by_each = sys.version_info >= (3, 13)
+    assert (Measured(nan) == Measured(nan)) is not by_each
+    assert (Pair(1.0, nan) == Pair(1.0, nan)) is not by_each
+    assert Measured(0.0) == Measured(-0.0)
+    assert Measured(1.0) != Pair(1.0, 1.0)

@@ -9,11 +9,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import operator
 import reprlib
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-__all__ = ["constructor", "frozen", "is_ordinary", "representation", "shared_parameters"]
+__all__ = [
+    "comparison",
+    "constructor",
+    "frozen",
+    "hashing",
+    "is_ordinary",
+    "representation",
+    "shared_parameters",
+]
 
 Fields = Sequence["dataclasses.Field[Any]"]
 
@@ -92,6 +102,42 @@ def representation(cls: type, fields: Fields) -> Callable[[Any], str]:
         return f"{type(self).__qualname__}({shown})"
 
     return _named(reprlib.recursive_repr()(_named(__repr__, cls)), cls)
+
+
+def comparison(cls: type, fields: Fields) -> Callable[[Any, object], bool]:
+    """``__eq__`` of ``cls``: of objects of one class, by the fields that are compared."""
+    values = _values([f.name for f in fields if f.compare])
+    # since Python 3.13 a field counts by its own ``==`` even where both objects hold the same value, a NaN for one
+    same = operator.eq if sys.version_info < (3, 13) else _each_is_equal
+
+    def __eq__(self: Any, other: object) -> bool:
+        if other.__class__ is self.__class__:
+            return same(values(self), values(other))
+        return NotImplemented
+
+    return _named(__eq__, cls)
+
+
+def _each_is_equal(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
+    return all(map(operator.eq, left, right))
+
+
+def hashing(cls: type, fields: Fields) -> Callable[[Any], int]:
+    """``__hash__`` of ``cls``: that of the tuple of the fields that count."""
+    values = _values([f.name for f in fields if (f.compare if f.hash is None else f.hash)])
+
+    def __hash__(self: Any) -> int:
+        return hash(values(self))
+
+    return _named(__hash__, cls)
+
+
+def _values(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """What takes the attributes ``names`` of an object, as a tuple."""
+    if not names:
+        return lambda self: ()
+    values = operator.attrgetter(*names)
+    return values if len(names) > 1 else lambda self: (values(self),)
 
 
 def frozen(cls: type, fields: Fields) -> tuple[Callable[..., None], Callable[..., None]]:

@@ -3,15 +3,15 @@
 The standard library compiles source text for each method of a dataclass when its module is imported: 0.4 ms a class, a
 fifth of the time from the start of a process to its first kernel.  Most of the classes that a compiler declares, passes and
 ops and encodings of other hardware, are used by few kernels.  This decorator puts in place of the methods what has
-them made, once, when one of them or the fields are asked for: fields and comparison by :func:`dataclasses.dataclass`, the rest
-by :mod:`tri_core.dataclass_methods` where that can; from then on the class does what the standard library's does.
+them made, once, when one of them or the fields are asked for: fields by :func:`dataclasses.dataclass`, methods by
+:mod:`tri_core.dataclass_methods` where that can; from then on the class does what the standard library's does.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tri_core import dataclass_methods as methods
@@ -78,7 +78,13 @@ class _Declared:
         if self.parts is None:
             self._make_fields()
         if name in _COMPARED:
-            self._take(_counterpart(self.cls, self._parts(), self.options))
+            fields = dataclasses.fields(self.cls)  # type: ignore[arg-type]
+            self._take(
+                {
+                    "__eq__": methods.comparison(self.cls, fields),
+                    "__hash__": methods.hashing(self.cls, fields),
+                }
+            )
 
     def _make_fields(self) -> None:
         parts = self._parts()
@@ -89,7 +95,7 @@ class _Declared:
                 setattr(self.cls, name, vars(made)[name])
             elif name in vars(self.cls):  # the declaration of a field without a default
                 delattr(self.cls, name)
-        self._take(made)
+        self._take(vars(made))
 
     def _without_text(self, parts: _Parts) -> type | None:
         """A class with fields and all methods but those that compare; None where the standard library must make it."""
@@ -116,8 +122,8 @@ class _Declared:
             setattr(made, name, value)
         return made
 
-    def _take(self, made: type) -> None:
-        for name, value in vars(made).items():
+    def _take(self, made: Mapping[str, Any]) -> None:
+        for name, value in made.items():
             if isinstance(self.cls.__dict__.get(name), _Deferred):
                 setattr(self.cls, name, value)
 

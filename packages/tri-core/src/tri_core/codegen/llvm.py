@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -38,6 +37,8 @@ def run(fields: dict[str, Any]) -> dict[str, Any]:
     except JobError as error:
         return {"phase": error.phase, "error": error.message}
     except Exception:  # a bug of ours: reported to the parent, which raises it as an InternalError
+        import traceback
+
         return {"phase": "internal", "error": traceback.format_exc()}
     return {"texts": texts, "objects": objects, "seconds": time.perf_counter() - start}
 

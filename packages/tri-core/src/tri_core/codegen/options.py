@@ -6,7 +6,6 @@ help, so a forked copy of the worker is asked: a few milliseconds, once in the l
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Sequence
@@ -26,6 +25,8 @@ def set_options(options: Sequence[str]) -> None:
     for option in options:
         name = option.lstrip("-").partition("=")[0]
         if not option.startswith("-") or name not in known:
+            import difflib
+
             near = ", ".join(f"-{n}" for n in difflib.get_close_matches(name, known)) or "none is near"
             raise JobError("options", f"unknown option {option!r}; known: {near}")
         llvm.set_option("tri", option)

@@ -26,6 +26,9 @@ def main(llvm_options: Sequence[str]) -> None:
     """Serve jobs until the input closes, with LLVM's global options set to ``llvm_options``."""
     output = _private_output()
     _forbid_core_dumps()
+    from tri_core.codegen.bindings import import_bindings
+
+    import_bindings()
     from tri_core.codegen import llvm
 
     greeting = llvm.start(llvm_options)
