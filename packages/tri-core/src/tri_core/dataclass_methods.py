@@ -6,6 +6,7 @@ third of the time.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import inspect
@@ -16,17 +17,21 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 __all__ = [
+    "ORDERED",
     "comparison",
     "constructor",
     "frozen",
     "hashing",
     "is_ordinary",
+    "orderings",
     "representation",
     "shared_parameters",
 ]
 
 Fields = Sequence["dataclasses.Field[Any]"]
 
+#: the methods of a dataclass that is ordered
+ORDERED = ("__lt__", "__le__", "__gt__", "__ge__")
 _MISSING = dataclasses.MISSING
 
 
@@ -69,7 +74,8 @@ def constructor(cls: type, fields: Fields, *, is_frozen: bool) -> Callable[..., 
 @functools.cache
 def _factory() -> object:
     """What the standard library writes for what a factory makes, as a parameter's default."""
-    made = dataclasses.make_dataclass("Made", [("value", int, dataclasses.field(default_factory=int))])
+    taken = ("value", int, dataclasses.field(default_factory=int))
+    made = dataclasses.make_dataclass("Made", [taken], repr=False, eq=False)
     default: object = inspect.signature(made).parameters["value"].default
     return default
 
@@ -122,6 +128,22 @@ def _each_is_equal(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
     return all(map(operator.eq, left, right))
 
 
+def orderings(cls: type, fields: Fields) -> dict[str, Callable[[Any, object], bool]]:
+    """``__lt__``, ``__le__``, ``__gt__`` and ``__ge__`` of ``cls``: of objects of one class, by the tuple of the fields that are compared."""
+    values = _values([f.name for f in fields if f.compare])
+
+    def method(name: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, object], bool]:
+        def compared(self: Any, other: object) -> bool:
+            if other.__class__ is self.__class__:
+                return compare(values(self), values(other))
+            return NotImplemented
+
+        compared.__name__ = name
+        return _named(compared, cls)
+
+    return {name: method(name, getattr(operator, name)) for name in ORDERED}
+
+
 def hashing(cls: type, fields: Fields) -> Callable[[Any], int]:
     """``__hash__`` of ``cls``: that of the tuple of the fields that count."""
     values = _values([f.name for f in fields if (f.compare if f.hash is None else f.hash)])
@@ -167,5 +189,10 @@ def _named(function: Callable[..., Any], cls: type) -> Callable[..., Any]:
 @functools.cache
 def shared_parameters(options: tuple[tuple[str, Any], ...]) -> Any:
     """What the standard library notes of a class with these options, as ``__dataclass_params__``."""
-    made: type = dataclasses.dataclass(**dict(options))(type("Empty", (), {"__doc__": "no fields"}))
-    return vars(made)["__dataclass_params__"]
+    without = {"init": False, "repr": False, "eq": False}  # no method is compiled
+    made: type = dataclasses.dataclass(**without)(type("Empty", (), {"__doc__": "no fields"}))
+    parameters = copy.copy(vars(made)["__dataclass_params__"])
+    for name, value in {**dict.fromkeys(without, True), **dict(options)}.items():
+        if hasattr(parameters, name):  # Python 3.11 notes no kw_only
+            setattr(parameters, name, value)
+    return parameters

@@ -23,10 +23,11 @@ __all__ = ["dataclass"]
 _ADDED = ("__init__", "__repr__", "__match_args__", "__dataclass_fields__", "__dataclass_params__")
 _FROZEN = ("__setattr__", "__delattr__")
 _COMPARED = ("__eq__", "__hash__")
+_BEHIND_FIELDS = (*_COMPARED, *methods.ORDERED)
 #: bases, the last of which is no dataclass, and the dictionary of a class
 _Parts = tuple[tuple[type, ...], dict[str, Any]]
 #: options with which the class is what it would be, but later
-_DEFERRED = {"eq", "frozen", "kw_only"}
+_DEFERRED = {"eq", "frozen", "kw_only", "order"}
 _UNFROZEN = {"__dataclass_params__": methods.shared_parameters(())}
 #: one for all: making a class asks for the classes that it derives from
 _lock = forks.RLock()
@@ -61,10 +62,11 @@ class _Declared:
         """Put the attributes' stand-ins in their place."""
         compared = _COMPARED if self.options.get("eq", True) else ()
         frozen = _FROZEN if self.options.get("frozen") else ()
+        ordered = methods.ORDERED if self.options.get("order") else ()
         if compared and not frozen:
             # whether a class can be hashed is asked of its dictionary
             self.cls.__hash__ = None  # type: ignore[assignment]
-        for name in (*_ADDED, *compared, *frozen):
+        for name in (*_ADDED, *compared, *frozen, *ordered):
             if name not in vars(self.cls):
                 setattr(self.cls, name, _Deferred(self, name))
         return self.cls
@@ -77,12 +79,13 @@ class _Declared:
         """
         if self.parts is None:
             self._make_fields()
-        if name in _COMPARED:
-            fields = dataclasses.fields(self.cls)  # type: ignore[arg-type]
+        if name in _BEHIND_FIELDS:
+            fields = dataclasses.fields(self.cls)
             self._take(
                 {
                     "__eq__": methods.comparison(self.cls, fields),
                     "__hash__": methods.hashing(self.cls, fields),
+                    **methods.orderings(self.cls, fields),
                 }
             )
 
@@ -106,7 +109,7 @@ class _Declared:
         made = _counterpart(
             self.cls,
             ((*bases, parts[0][-1]), parts[1]),
-            {**self.options, "init": False, "repr": False, "eq": False, "frozen": False},
+            {**self.options, "init": False, "repr": False, "eq": False, "order": False, "frozen": False},
         )
         if not methods.is_ordinary(made):
             return None
@@ -164,12 +167,14 @@ def _counterpart(cls: type, parts: _Parts, options: dict[str, Any]) -> type:
 
 
 def _deferrable(cls: type, options: dict[str, Any]) -> bool:
-    """Whether nobody can tell: neither equality nor hashing is the class's own, and no option makes another class of it."""
-    return options.keys() <= _DEFERRED and not vars(cls).keys() & set(_COMPARED)
+    """Whether nobody can tell: no comparison is the class's own, nor hashing, and no option makes another class of it or is refused."""
+    is_refused = options.get("order") and not options.get("eq", True)
+    own = vars(cls).keys() & {*_COMPARED, *(methods.ORDERED if options.get("order") else ())}
+    return options.keys() <= _DEFERRED and not own and not is_refused
 
 
 def _dataclass(cls: type | None = None, /, **options: Any) -> Any:
-    """As :func:`dataclasses.dataclass`, with the same options; the class is made when it is first used, but for options such as ``order`` and ``slots``.
+    """As :func:`dataclasses.dataclass`, with the same options; the class is made when it is first used, but for options such as ``slots``.
 
     A mistake in its fields (a default before none, a mutable default) is an error then, not where it is declared.
     """

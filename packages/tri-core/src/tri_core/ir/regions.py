@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Edge:
     """A way of control at the op ``branch``: ``count`` operands of ``source``, from number ``first`` on, go along.
 

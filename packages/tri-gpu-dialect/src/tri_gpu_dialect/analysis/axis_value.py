@@ -21,7 +21,7 @@ def power_of_two_divisor(value: int) -> int:
     return min(value & -value, BIG) if value else BIG
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AxisInfo:
     """Contiguity, divisibility and constancy per dimension, and what is known of the values themselves.
 

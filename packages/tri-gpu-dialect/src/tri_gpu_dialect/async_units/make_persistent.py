@@ -46,7 +46,6 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import arith, ir
 from tri_core.remarks import declined
-from tri_gpu_dialect.analysis.trip_counts import trip_counts
 from tri_gpu_dialect.async_units.program_order import make, number, order_of
 from tri_gpu_dialect.dialect import GetGridSizeOp
 from tri_gpu_dialect.dialect.markers import PERSISTENT
@@ -142,6 +141,9 @@ def _axis(number: int) -> ir.Attribute:
 
 def _wrap(function: ir.Operation, cache: int | None) -> None:
     """Put all but constants of ``function`` into a loop over programs."""
+    # its fractions take 2 ms, and few kernels are persistent
+    from tri_gpu_dialect.analysis.trip_counts import trip_counts
+
     *ops, end = block_ops(function.regions[0].blocks[0])
     asked = [op for op in all_ops(function) if isa(op, GetProgramIdOp, GetNumProgramsOp)]
     trips = trip_counts(function)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tri_core.dialects.tt import DescriptorLoadOp, FuncOp, GetNumProgramsOp, GetProgramIdOp, LoadOp
 from tri_core.ir.regions import For
@@ -21,9 +22,11 @@ from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect import edit
-from tri_gpu_dialect.analysis.trip_counts import TripCounts
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.types import tensor_info
+
+if TYPE_CHECKING:
+    from tri_gpu_dialect.analysis.trip_counts import TripCounts
 
 __all__ = ["LongestFirst", "Numbered", "ProgramOrder", "make", "number", "order_of"]
 

@@ -77,7 +77,7 @@ _CONCERNED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Proxies:
     """Byte ranges.
 

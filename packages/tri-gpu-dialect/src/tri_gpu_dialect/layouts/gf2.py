@@ -24,7 +24,7 @@ def apply(columns: Sequence[int], vector: int) -> int:
     return result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Echelon:
     """The columns of a matrix, eliminated: enough to solve ``A x = b`` for any number of ``b``.
 

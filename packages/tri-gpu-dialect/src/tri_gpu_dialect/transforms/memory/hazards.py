@@ -62,7 +62,7 @@ def overlap(left: Ranges, right: Ranges) -> bool:
     return any(a < d and c < b for a, b in left for c, d in right)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Accesses:
     """Byte ranges that an op reads and writes."""
 
@@ -88,7 +88,7 @@ class State(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pending:
     """Byte ranges read and written since the last barrier, and the states of the orderings at work, in their order."""
 
