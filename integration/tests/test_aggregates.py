@@ -228,8 +228,8 @@ def changed_in_a_loop(p, n):
         (
             changed_in_a_loop,
             (
-                "'o' is Options(scale: pointer<fp32>, power: the constexpr 2, inner: None) before the loop and "
-                "Options(scale: pointer<fp32>, power: the constexpr 3, inner: None) after its body"
+                "Loop-carried variable o has initial type Options(scale: pointer<fp32>, power: the constexpr 2, inner: None) "
+                "but is re-assigned to Options(scale: pointer<fp32>, power: the constexpr 3, inner: None) in loop"
             ),
         ),
     ],

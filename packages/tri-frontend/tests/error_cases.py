@@ -177,19 +177,19 @@ CASES = [
     ),
     Case(
         "acc = 0.0\nfor i in range(n):\n    acc += tl.arange(0, 16)",
-        "'acc' is fp32 before the loop and <[16], fp32> after its body",
+        "Loop-carried variable acc has initial type fp32 but is re-assigned to <[16], fp32> in loop",
         "start with a block, e.g. acc = tl.zeros([16], dtype=...)",
         "acc += tl.arange(0, 16)",
     ),
     Case(
         "acc = 0\nfor i in range(n):\n    acc = acc + f",
-        "'acc' is int32 before the loop and fp32 after its body",
+        "Loop-carried variable acc has initial type int32 but is re-assigned to fp32 in loop",
         "keep its type through the loop: cast with .to(...), or start with a value of the type it gets",
         "acc = acc + f",
     ),
     Case(
         "for i in range(n):\n    x = B\n    B = i",
-        "'B' is the constexpr 16 before the loop and int32 after its body",
+        "Loop-carried variable B is the constexpr 16 before the loop but is re-assigned to int32 in loop",
         "use another name inside of the loop, or make B a run-time value before it",
         "B = i",
     ),
@@ -201,13 +201,13 @@ CASES = [
     ),
     Case(
         "if n > 3:\n    y = 1\nelse:\n    y = 2.0",
-        "'y' is int32 on the then side of a run-time condition and fp32 on the else side",
+        "Mismatched type for y between then block (int32) and else block (fp32) of a run-time condition",
         "give both sides one type, e.g. with .to(...) or tl.full",
         "if n > 3:",
     ),
     Case(
         "x = 1 if n > 3 else 2.0",
-        "the value of a conditional expression is int32 on the then side of a run-time condition and fp32 on the else side",
+        "Ternary expression with dynamic condition has inconsistent types int32 and fp32",
         "give both sides one type, e.g. with .to(...) or tl.full",
         "1 if n > 3 else 2.0",
     ),

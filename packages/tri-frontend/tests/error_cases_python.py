@@ -99,25 +99,25 @@ CASES = [
     ),
     Case(
         "c = Counter(n, 3)\nfor i in range(n):\n    c = Counter(c.count, 4)",
-        "'c' is Counter(count: int32, step: the constexpr 3) before the loop and Counter(count: int32, step: the constexpr 4) after its body",
+        "Loop-carried variable c has initial type Counter(count: int32, step: the constexpr 3) but is re-assigned to Counter(count: int32, step: the constexpr 4) in loop",
         "keep its type through the loop: cast with .to(...), or start with a value of the type it gets",
         "c = Counter(c.count, 4)",
     ),
     Case(
         "c = Counter(n, 3)\nif n > 2:\n    c = (n, 3)",
-        "'c' is (int32, int32) on the then side of a run-time condition and Counter(count: int32, step: the constexpr 3) on the else side",
+        "Mismatched type for c between then block ((int32, int32)) and else block (Counter(count: int32, step: the constexpr 3)) of a run-time condition",
         "give both sides one type, e.g. with .to(...) or tl.full",
         "if n > 2:",
     ),
     Case(
         "t = (n, f)\nfor i in range(n):\n    t = (f, n)",
-        "'t' is (int32, fp32) before the loop and (fp32, int32) after its body",
+        "Loop-carried variable t has initial type (int32, fp32) but is re-assigned to (fp32, int32) in loop",
         "keep its type through the loop: cast with .to(...), or start with a value of the type it gets",
         "t = (f, n)",
     ),
     Case(
         "t = (n, f)\nfor i in range(n):\n    t = (n, f, n)",
-        "'t' is (int32, fp32) before the loop and (int32, fp32, int32) after its body",
+        "Loop-carried variable t has initial type (int32, fp32) but is re-assigned to (int32, fp32, int32) in loop",
         "keep its type through the loop: cast with .to(...), or start with a value of the type it gets",
         "t = (n, f, n)",
     ),
@@ -147,7 +147,7 @@ CASES = [
     ),
     Case(
         "x = 3 if n > 2 else None",
-        "the value of a conditional expression is int32 on the then side of a run-time condition and None on the else side",
+        "Ternary expression with dynamic condition has inconsistent types int32 and None",
         "give both sides one type, e.g. with .to(...) or tl.full",
         "3 if n > 2 else None",
     ),
@@ -363,7 +363,7 @@ CASES = [
     ),
     Case(
         "x = kind(n)",
-        "the returned value is int32 on the then side of a run-time condition and fp32 on the else side",
+        "Return type mismatch: int32 and fp32, by a run-time condition",
         "give both sides one type, e.g. with .to(...) or tl.full",
         "if a > 3:",
     ),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -298,3 +300,66 @@ def test_a_compiled_kernel_takes_all_arguments_or_those_that_are_no_constants(gi
     np.testing.assert_array_equal(out, np.arange(8))
     with pytest.raises(LaunchError, match="takes 3 arguments"):
         compiled[(1, 1, 1)](out, 1, 8, 9)
+
+
+# --- without arrays -----------------------------------------------------------------------------------------
+
+
+def _live(monkeypatch: pytest.MonkeyPatch, available: bool | None) -> Any:
+    """Two backends, of which the fake one's device is preferred; PyTorch imported, with that accelerator or not, or not imported."""
+    import tri_fake_backend
+
+    names = (
+        {}
+        if available is None
+        else {"torch": SimpleNamespace(fake=SimpleNamespace(is_available=lambda: available))}
+    )
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    for name, fake in names.items():
+        monkeypatch.setitem(sys.modules, name, fake)
+    cpu = importlib.import_module("tri_backend_cpu.plugin")
+    return plugins.use(PluginManager([candidate_of(cpu), candidate_of(tri_fake_backend)]))
+
+
+def _fresh() -> Any:
+    """A kernel that nobody has launched or compiled."""
+
+    @tri.jit
+    def fill(out_ptr, value, BLOCK: tl.constexpr):
+        tl.store(out_ptr + tl.arange(0, BLOCK), value)
+
+    return fill
+
+
+@pytest.mark.parametrize(("available", "backend"), [(True, "fake"), (None, "fake"), (False, "cpu")])
+def test_a_warm_up_of_types_is_for_the_target_in_use(
+    monkeypatch, available: bool | None, backend: str
+) -> None:
+    with _live(monkeypatch, available):
+        assert module("triton.runtime").driver.active.get_current_target().backend == backend
+        assert _fresh().warmup(tl.float32, 1.0, BLOCK=8, grid=(1,)).metadata.target.backend == backend
+
+
+def test_a_warm_up_of_arrays_is_for_their_device(monkeypatch) -> None:
+    with _live(monkeypatch, True):
+        kernel = _fresh()
+        assert (
+            kernel.warmup(np.zeros(8, np.float32), 1.0, BLOCK=8, grid=(1,)).metadata.target.backend == "cpu"
+        )
+        with tri.target("cpu"):
+            assert kernel.warmup(tl.float32, 1.0, BLOCK=8, grid=(1,)).metadata.target.backend == "cpu"
+
+
+def test_kernels_of_no_arrays_run_on_the_target_in_use(monkeypatch) -> None:
+    @tri.jit
+    def nothing(n):
+        pass
+
+    with _live(monkeypatch, True):
+        assert nothing[(1,)](3).metadata.target.backend == "fake"
+
+
+def test_without_the_layer_types_stand_for_host_arrays(monkeypatch) -> None:
+    compat.uninstall()
+    with _live(monkeypatch, True):
+        assert _fresh().warmup(tl.float32, 1.0, BLOCK=8, grid=(1,)).metadata.target.backend == "cpu"

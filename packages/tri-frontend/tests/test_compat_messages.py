@@ -240,3 +240,61 @@ def test_functions_marked_by_tritons_core_get_constexprs() -> None:
             tl.static_assert(not is_known(pair[1]))
 
         asks.warmup((tl.constexpr(3), 5), grid=(1,))
+
+
+@tri.jit
+def either_of(a, b, c):
+    if c:
+        return b
+    return a
+
+
+@tri.jit
+def by_a_call(out, given: tl.const, n):
+    tl.store(either_of(out, given, n), 1.0)
+
+
+@tri.jit
+def by_a_branch(out, given: tl.const, n):
+    if n:  # noqa: SIM108 the statement is what is meant
+        final = given
+    else:
+        final = out
+    tl.store(final, 1.0)
+
+
+@tri.jit
+def by_an_expression(out, given: tl.const, n):
+    tl.store(given if n else out, 1.0)
+
+
+@tri.jit
+def by_a_loop(out, given: tl.const, n):
+    final = 1
+    for _ in range(n):
+        final = final + 0.5
+    tl.store(out, final)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (by_a_call, "Return type mismatch: const_pointer<fp32> and pointer<fp32>"),
+        (
+            by_a_branch,
+            "Mismatched type for final between then block (const_pointer<fp32>) and else block (pointer<fp32>)",
+        ),
+        (
+            by_an_expression,
+            "Ternary expression with dynamic condition has inconsistent types const_pointer<fp32> and pointer<fp32>",
+        ),
+        (
+            by_a_loop,
+            "Loop-carried variable final has initial type int32 but is re-assigned to fp32 in loop",
+        ),
+    ],
+)
+def test_types_that_differ_by_the_path_are_said_in_tritons_words(kernel: tri.JITFunction, words: str) -> None:
+    with pytest.raises(CompilationError) as caught:
+        kernel.warmup(tl.float32, tl.float32, 5, grid=(1,))
+    assert words in caught.value.error_message

@@ -128,7 +128,7 @@ def test_it_is_found_beside_what_only_the_interpreter_takes(kernel_file):
     """The first error of the compiler is another, of what is there for debugging."""
     kernel = kernel_file(text_of("vars()\nx = n\nif n > 0:\n    x = 2.5")).k
     assert "Python's vars" in compiled(kernel)
-    assert interpreted(kernel).startswith("'x' is fp32 on the then side")
+    assert interpreted(kernel).startswith("Mismatched type for x between then block (fp32)")
 
 
 def test_what_is_there_for_debugging_runs(kernel_file):

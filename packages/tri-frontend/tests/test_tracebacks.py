@@ -42,7 +42,11 @@ def launch(kernel, grid):
 
 #: what the script ends with, the lines of the user's frames, and the message
 CASES = {
-    "compile": ("launch(kernel, (1,))", ["<module>", "launch"], "CompilationError: 'y' is fp32"),
+    "compile": (
+        "launch(kernel, (1,))",
+        ["<module>", "launch"],
+        "CompilationError: Mismatched type for y between then block",
+    ),
     "inside of a kernel": (
         "launch(outside, (1,))",
         ["<module>", "launch", "outside"],
@@ -56,7 +60,7 @@ CASES = {
     "a thread": (
         "t = threading.Thread(target=launch, args=(kernel, (1,))); t.start(); t.join()",
         ["run", "_bootstrap_inner", "launch"],
-        "CompilationError: 'y' is fp32",
+        "CompilationError: Mismatched type for y between then block",
     ),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -12,7 +12,16 @@ from tri_core.lazy_dataclasses import dataclass
 if TYPE_CHECKING:
     from tri_core.target import Target, TargetKey
 
-__all__ = ["Choice", "chosen", "compiled_for", "compiling", "target", "variable"]
+__all__ = [
+    "Choice",
+    "chosen",
+    "compiled_for",
+    "compiling",
+    "set_without_arrays",
+    "target",
+    "variable",
+    "without_arrays",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +60,22 @@ def target(spec: str | TargetKey | Target) -> Iterator[Target]:
         yield resolved
     finally:
         variable.reset(token)
+
+
+_without_arrays: Callable[[], Target] | None = None
+
+
+def without_arrays() -> Target:
+    """The target of a kernel that no argument places and no block chooses one for: as for arrays in host memory, unless set."""
+    from tri_core.target_selection import for_host
+
+    return (_without_arrays or for_host)()
+
+
+def set_without_arrays(target: Callable[[], Target] | None) -> None:
+    """Have :func:`without_arrays` ask ``target``, in every thread; None: as it was."""
+    global _without_arrays
+    _without_arrays = target
 
 
 _compiled_for: ContextVar[Target | None] = ContextVar("tri_compiled_for", default=None)

@@ -93,7 +93,7 @@ def conditional(g: Generator, node: ast.IfExp) -> Any:
         decision,
         lambda: Exit(runtime(g.b, g.visit(node.body))),
         lambda: Exit(runtime(g.b, g.visit(node.orelse))),
-        what="the value of a conditional expression",
+        mismatch="Ternary expression with dynamic condition has inconsistent types {} and {}",
     )
     assert result is not None  # both sides give a value
     return result.value

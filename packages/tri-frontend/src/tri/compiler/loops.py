@@ -256,13 +256,15 @@ def _changes_type(
         for n in ast.walk(statement)
         if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
     ]
+    first = f"has initial type {describe(initial)}"
     remedy = "keep its type through the loop: cast with .to(...), or start with a value of the type it gets"
     if not has_tensors(initial):
+        first = f"is {describe(initial)} before the loop"
         remedy = f"use another name inside of the loop, or make {name} a run-time value before it"
     elif _is_scalar(initial) and isinstance(value, tensor) and dimensions(value):
         remedy = f"start with a block, e.g. {name} = tl.zeros({list(dimensions(value))}, dtype=...)"
     return paths_differ(
-        f"{name!r} is {describe(initial)} before the loop and {describe(value)} after its body",
+        f"Loop-carried variable {name} {first} but is re-assigned to {describe(value)} in loop",
         remedy=remedy,
         location=g.source.locate(stores[-1]) if stores else g.source.locate(node),
     )

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tri.context import Choice, chosen
+from tri.context import Choice, chosen, without_arrays
 from tri.dependencies import Watch, forget_keys, functions_in, watched
 from tri.launch import compiled
 from tri.launch.arrays import Place, describe
@@ -22,7 +22,7 @@ from tri.launch.failures import called, explained
 from tri.launch.fast_launch import Environment, FastLaunchTable, Loaded, RecordedCall
 from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT, LaunchFacts
 from tri.launch.host_memory import device_for, host_memory_for
-from tri.launch.mocks import mocked
+from tri.launch.mocks import mocked, num_mocked
 from tri.launch.observers import observed, overlap_launch, tell_load
 from tri.launch.overlaps import OverlapCheck
 from tri.launch.readers import Constant
@@ -323,7 +323,7 @@ class Dispatcher:
             raise found from found.__cause__
         version = specialize(self.function, facts, _USUAL[0])
         choice = chosen()
-        target, place = self._target(version, choice)
+        target, place = self._target(version, choice, num_mocked(args, kwargs))
         rules = _rules(target)
         if rules != _USUAL:
             bind, _ = self._for_rules(rules)
@@ -435,13 +435,17 @@ class Dispatcher:
             entry = table[key] = self._entry(version, target, place, options)
         return entry, values
 
-    def _target(self, version: Specialization, choice: Choice | None) -> tuple[Target, Place | None]:
-        """The target: what is chosen, else that of the arrays' device, else the one for host arrays."""
+    def _target(
+        self, version: Specialization, choice: Choice | None, mocks: int = 0
+    ) -> tuple[Target, Place | None]:
+        """The target: what is chosen, else that of the arrays' device, else the one for host arrays, ``mocks`` of which are none."""
         from tri_core.target_selection import for_host, resolve
 
         place = one_device(self.function, version)
         if choice is None:
-            return (for_host() if place is None else resolve(None, device=place.device)), place
+            if place is not None:
+                return resolve(None, device=place.device), place
+            return (for_host() if len(version.arrays) > mocks else without_arrays()), place
         if place is not None and place.device.kind != choice.target.device_kind:
             raise LaunchError(
                 f"{self.function.__name__} is launched on {choice.target}, but an array lives on "

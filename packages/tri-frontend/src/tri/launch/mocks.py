@@ -12,7 +12,7 @@ from tri_core.lazy_dataclasses import dataclass
 if TYPE_CHECKING:
     from tri.kernel import Kernel
 
-__all__ = ["DtypeArray", "mocked"]
+__all__ = ["DtypeArray", "mocked", "num_mocked"]
 
 
 @dataclass(frozen=True)
@@ -50,3 +50,12 @@ def _mock(value: Any) -> Any:
     if isinstance(value, tuple):
         return remake(value, map(_mock, value))
     return DtypeArray.of(value) or value
+
+
+def num_mocked(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+    """How many of the arguments are no arrays, but :class:`DtypeArray` in their place; items of tuples count."""
+    return sum(map(_count, (*args, *kwargs.values())))
+
+
+def _count(value: Any) -> int:
+    return sum(map(_count, value)) if isinstance(value, tuple) else isinstance(value, DtypeArray)

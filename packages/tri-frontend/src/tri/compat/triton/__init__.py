@@ -21,8 +21,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tri.compat.triton.current import current_target
 from tri.compat.triton.finder import Finder, StandIn
 from tri.compat.triton.table import VERSION
+from tri.context import set_without_arrays
 from tri_core import forks
 from tri_core.errors import TriError, tell_places_in_functions
 
@@ -63,6 +65,7 @@ def install() -> None:
         sys.meta_path.insert(0, _finder)
         _settings().link()
         tell_places_in_functions(True)
+        set_without_arrays(current_target)
 
 
 def uninstall() -> None:
@@ -72,6 +75,7 @@ def uninstall() -> None:
             sys.meta_path.remove(_finder)
             _settings().unlink()
             tell_places_in_functions(False)
+            set_without_arrays(None)
         for name in [n for n, m in sys.modules.items() if isinstance(m, StandIn)]:
             del sys.modules[name]
 
