@@ -240,3 +240,45 @@ def test_errors_of_the_host_are_of_pythons_classes_too(what: str) -> None:
     copy = pickle.loads(pickle.dumps(caught.value))
     assert isinstance(copy, kind)
     assert str(copy) == str(caught.value)
+
+
+@tri.jit
+def too_many_elements(KIND: tl.constexpr):
+    i = tl.arange(0, 2048)
+    block = tl.zeros([1024, 1024], tl.float32)
+    if KIND == "broadcast":
+        i[:, None] * i[None, :]
+    elif KIND == "rank 4":
+        k = tl.arange(0, 64)
+        k[:, None, None, None] + k[None, :, None, None] + k[None, None, :, None] + k[None, None, None, :]
+    elif KIND == "join":
+        tl.join(block, block)
+    elif KIND == "cat":
+        tl.cat(block.reshape([1 << 20]), block.reshape([1 << 20]), can_reorder=True)
+    elif KIND == "dot":
+        tl.dot(tl.zeros([2048, 16], tl.float16), tl.zeros([16, 2048], tl.float16))
+    else:
+        tl.zeros([2048, 1024], tl.float32)
+
+
+@pytest.mark.parametrize(
+    ("kind", "numel"),
+    [
+        ("broadcast", 1 << 22),
+        ("rank 4", 1 << 24),
+        ("join", 1 << 21),
+        ("cat", 1 << 21),
+        ("dot", 1 << 22),
+        ("zeros", 1 << 21),
+    ],
+)
+def test_blocks_that_are_too_large_are_refused_in_the_source(kind: str, numel: int) -> None:
+    words = f"numel ({numel}) exceeds triton maximum tensor numel (1048576)"
+    with pytest.raises(CompilationError) as caught:
+        too_many_elements.warmup(kind, grid=(1,))
+    assert caught.value.message.startswith(words)
+    assert caught.value.location is not None
+    assert caught.value.remedy == "use smaller blocks"
+    cause = caught.value.__cause__
+    assert isinstance(cause, ValueError)
+    assert str(cause) == words

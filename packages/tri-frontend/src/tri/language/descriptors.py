@@ -12,7 +12,7 @@ from tri.language.builtin import builtin
 from tri.language.casts import bitcast, convert, value_of
 from tri.language.constexpr import constexpr
 from tri.language.selection import where
-from tri.language.shapes import check_shape, reshape_to
+from tri.language.shapes import check_shape, check_size, reshape_to
 from tri.language.structure import Structure
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError, Unsupported
@@ -150,7 +150,8 @@ class tensor_descriptor_base(Structure):
         if cache_modifier or eviction_policy:
             raise Unsupported("cache hints of a gather through a descriptor", remedy="leave them out")
         rows, column = _rows(b, self, x_offsets, y_offset, "gather")
-        type_ = t.block_type(self.dtype, (dimensions(rows)[0], self.block_type.shape[1]))
+        shape = check_size(b, (dimensions(rows)[0], self.block_type.shape[1]))
+        type_ = t.block_type(self.dtype, shape)
         return self._read(b, b.value("tt.descriptor_gather", type_, self.handle, rows, column))
 
     def _read(self, b: Builder, block: tensor) -> tensor:

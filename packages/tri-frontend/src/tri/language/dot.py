@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tri.language import types as t
 from tri.language.builtin import builtin
 from tri.language.casts import convert
-from tri.language.shapes import reshape_to
+from tri.language.shapes import check_size, reshape_to
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError, Unsupported
 
@@ -148,7 +148,7 @@ def dot(
         input, other = convert(b, input, t.float16), convert(b, other, t.float16)
     precision = _precision(b, input_precision, allow_tf32)
     scalar = _accumulator_type(input.dtype, out_dtype, acc)
-    shape = (*dimensions(input)[:-1], dimensions(other)[-1])
+    shape = check_size(b, (*dimensions(input)[:-1], dimensions(other)[-1]))
     accumulator = _accumulator(b, acc, t.block_type(scalar, shape))
     attributes = {"inputPrecision": b.i32(_PRECISIONS[precision])}
     if max_num_imprecise_acc is not None:

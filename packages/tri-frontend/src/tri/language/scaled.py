@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tri.language import types as t
 from tri.language.builtin import builtin
 from tri.language.casts import bitcast
+from tri.language.shapes import check_size
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
 from tri_core.lazy_dataclasses import dataclass
@@ -132,7 +133,7 @@ def dot_scaled(
         )
     if out_dtype is not t.float32:
         raise CompilationError(f"dot_scaled gives float32, not {out_dtype}", remedy="cast the result")
-    type_ = t.block_type(t.float32, (*dimensions(lhs)[:-2], left.rows, right.rows))
+    type_ = t.block_type(t.float32, check_size(b, (*dimensions(lhs)[:-2], left.rows, right.rows)))
     attributes = {
         "a_elem_type": b.i32(left.format),
         "b_elem_type": b.i32(right.format),

@@ -26,6 +26,7 @@ __all__ = [
     "broadcast_to",
     "cat",
     "check_shape",
+    "check_size",
     "expand_axis",
     "expand_dims",
     "getitem",
@@ -50,13 +51,18 @@ def check_shape(b: Builder, shape: Any) -> tuple[int, ...]:
         raise CompilationError(f"a shape is a list of constexpr ints, not {shape!r}")
     for place in range(len(shape)):
         _check_dimension(b, place, shape)
-    limit = b.target.spec.max_tensor_numel
-    if math.prod(shape) > limit:
+    return check_size(b, tuple(shape))
+
+
+def check_size(b: Builder, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """``shape`` itself, of ints; CompilationError, a ValueError its cause, for more elements than the target allows."""
+    numel, limit = math.prod(shape), b.target.spec.max_tensor_numel
+    if numel > limit:
+        text = f"numel ({numel}) exceeds triton maximum tensor numel ({limit})"
         raise CompilationError(
-            f"shape {_show(shape)} has {math.prod(shape)} elements; {b.target} allows {limit}",
-            remedy="use smaller blocks",
-        )
-    return tuple(shape)
+            f"{text}: a block of shape {_show(shape)} for {b.target}", remedy="use smaller blocks"
+        ) from ValueError(text)
+    return shape
 
 
 def _check_dimension(b: Builder, place: int, shape: Sequence[object]) -> None:
@@ -100,7 +106,7 @@ def stretch(b: Builder, x: tensor, shape: tuple[int, ...]) -> tensor:
         raise _mismatch(source, shape)
     if dimensions(x) == shape:
         return x
-    return b.value("tt.broadcast", t.block_type(x.type.scalar, shape), x)
+    return b.value("tt.broadcast", t.block_type(x.type.scalar, check_size(b, shape)), x)
 
 
 def _mismatch(x: Sequence[int], y: Sequence[int]) -> CompilationError:
@@ -269,7 +275,8 @@ def cat(
     if can_reorder:
         if len(shape) != 1:
             raise CompilationError(f"cat with can_reorder needs one dimension, got {input.type}")
-        return b.value("tt.cat", t.block_type(input.type.scalar, (2 * shape[0],)), input, other)
+        result = t.block_type(input.type.scalar, check_size(b, (2 * shape[0],)))
+        return b.value("tt.cat", result, input, other)
     # joined along a new last dimension, which then moves in front of `dim` and melts into it
     joined = join_pair(b, input, other)
     rank = len(shape)
@@ -286,7 +293,7 @@ def join_pair(b: Builder, x: tensor, y: tensor) -> tensor:
     if x.type is not y.type:
         common = arithmetic_type(x.dtype, y.dtype)
         x, y = convert(b, x, common), convert(b, y, common)
-    joined = b.value("tt.join", t.block_type(x.dtype, (*dimensions(x), 2)), x, y)
+    joined = b.value("tt.join", t.block_type(x.dtype, check_size(b, (*dimensions(x), 2))), x, y)
     return reshape_to(b, joined, (2,)) if scalar else joined
 
 
