@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tri_core import mlir
 from tri_core.dialects import tt  # noqa: F401  registers the dialect
 from tri_core.ir import rewriting
+from tri_core.ir.walking import collect
 from tri_core.mlir import ir
 
 LOOP = """
@@ -412,3 +413,54 @@ def test_copies_that_change_nothing_are_the_same(text: str) -> None:
                 replaced(view.operation)
         mlir.verify(module)
         assert module.operation.get_asm(enable_debug_info=True) == before
+
+
+# --- what goes ------------------------------------------------------------------------------------------
+
+DEAD = """
+func.func private @effect(i32)
+func.func @f(%n: index, %x: tensor<8xi32>, %a: i32) {
+  %0 = arith.addi %x, %x : tensor<8xi32>
+  %1 = "tt.reduce"(%0) ({
+  ^bb0(%l: i32, %r: i32):
+    %s = arith.addi %l, %r : i32
+    "tt.reduce_return"(%s) : (i32) -> ()
+  }) {axis = 0 : i32} : (tensor<8xi32>) -> i32
+  %2 = arith.addi %1, %1 : i32
+  scf.for %i = %n to %n step %n {
+    %3 = arith.subi %2, %2 : i32
+    func.call @effect(%a) : (i32) -> ()
+  }
+  return
+}
+"""
+
+
+def test_what_nobody_uses_goes_with_its_regions() -> None:
+    with mlir.session():
+        module = mlir.parse(DEAD)
+        rewriting.erase_dead(module.operation)
+        mlir.verify(module)
+        left = [op.name for op in collect(module.operation)]
+    assert not {"tt.reduce", "arith.addi", "arith.subi", "tt.reduce_return"} & set(left)
+    assert {"scf.for", "func.call"} <= set(left)
+
+
+def test_only_what_may_go_goes() -> None:
+    with mlir.session():
+        module = mlir.parse(DEAD)
+        rewriting.erase_dead(module.operation, lambda op: op.name == "arith.subi")
+        left = [op.name for op in collect(module.operation)]
+    assert "arith.subi" not in left
+    assert left.count("arith.addi") == 3
+
+
+@pytest.mark.parametrize("inner_first", [True, False])
+def test_ops_go_once(inner_first: bool) -> None:
+    with mlir.session():
+        module = mlir.parse(DEAD)
+        ops = [op for op in collect(module.operation) if op.name in ("scf.for", "arith.subi", "func.call")]
+        rewriting.erase_all(ops if inner_first else ops[::-1])
+        mlir.verify(module)
+        left = [op.name for op in collect(module.operation)]
+    assert not {"scf.for", "arith.subi", "func.call"} & set(left)

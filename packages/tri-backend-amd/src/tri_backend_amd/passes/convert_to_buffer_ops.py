@@ -11,8 +11,8 @@ from tri_core.dialects.tt import AddPtrOp, LoadOp, PointerType, StoreOp
 from tri_core.dialects.tt.enums import MemSemantic
 from tri_core.dialects.tt.memory import AtomicRmwOp
 from tri_core.errors import InternalError
-from tri_core.ir.rewriting import attributes_of, replace_with
-from tri_core.ir.traits import is_pure, moves_data, source_of
+from tri_core.ir.rewriting import attributes_of, erase_dead, replace_with
+from tri_core.ir.traits import moves_data, source_of
 from tri_core.ir.views import cast, isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir, run_passes
@@ -42,7 +42,7 @@ class ConvertToBufferOps(Pass):
             for op in all_ops(function):
                 if _converts(op.opview):
                     _convert(op, op.opview)
-            _erase_unused(function)
+            erase_dead(function)  # pointers that nobody asks for any more
         # offsets that several accesses share
         run_passes(module, "cse")
 
@@ -94,13 +94,6 @@ def _converts(view: Any) -> bool:
     if isinstance(view, AtomicRmwOp):
         return MemSemantic(view.sem.value) is MemSemantic.RELAXED
     return isinstance(view, (LoadOp, StoreOp))
-
-
-def _erase_unused(function: ir.Operation) -> None:
-    """Erase the pointers that nobody asks for any more; users come after what they use."""
-    for op in reversed(all_ops(function)):
-        if len(op.results) and is_pure(op) and not any(True for result in op.results for _ in result.uses):
-            op.erase()
 
 
 def _pointee_bytes(type_: ir.Type) -> int:

@@ -8,6 +8,7 @@ markers that passes leave for each other (:mod:`tri_core.ir.markers`).  Changes 
 :func:`clone_mapped`   a copy with other values for operands, also inside of its regions
 :func:`clone_with`     a copy with other operands, types of results, attributes
 :func:`for_like`, ...  structured control flow like another, its blocks to be filled
+:func:`erase_dead`     what nobody uses goes; :func:`erase_all`: these ops go
 :func:`rebuild`        the operation itself with other operands, types of results, attributes or name
 :func:`rebuild_loop`   an ``scf.for`` with other iter_args: removed, of other values and types, added
 :func:`rebuild_while`  an ``scf.while`` with more loop-carried values
@@ -21,8 +22,9 @@ those of the blocks themselves and of their arguments do not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 
+from tri_core.ir.traits import is_pure
 from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 
@@ -32,6 +34,8 @@ __all__ = [
     "clone_with",
     "create_like",
     "end_block",
+    "erase_all",
+    "erase_dead",
     "for_like",
     "if_like",
     "rebuild",
@@ -240,6 +244,41 @@ def replace_with(op: ir.Operation, values: Sequence[ir.Value]) -> None:
     for result, value in zip(op.results, values, strict=True):
         result.replace_all_uses_with(value)
     op.erase()
+
+
+def erase_all(ops: Sequence[ir.Operation]) -> None:
+    """Erase ``ops``, users before what they use; those inside of another go with it."""
+    taken = set(ops)
+    for op in [op for op in ops if not _is_inside(op, taken)]:
+        op.erase()
+
+
+def _is_inside(op: ir.Operation, others: Collection[ir.Operation]) -> bool:
+    around = op.parent
+    while around is not None:
+        if around.operation in others:
+            return True
+        around = around.operation.parent
+    return False
+
+
+def erase_dead(root: ir.Operation, removable: Callable[[ir.Operation], bool] = is_pure) -> None:
+    """Erase what nobody uses in the regions of ``root``, of the ops that are ``removable``, and what then nobody uses.
+
+    Block by block from the end, since users come after what they use; the regions of an op that goes are not looked into.
+    """
+    for region in root.regions:
+        for block in region.blocks:
+            for view in reversed(list(block.operations)):
+                op = view.operation
+                if len(op.results) and removable(op) and not _is_used(op):
+                    op.erase()
+                else:
+                    erase_dead(op, removable)
+
+
+def _is_used(op: ir.Operation) -> bool:
+    return any(next(iter(result.uses), None) is not None for result in op.results)
 
 
 def rebuild(

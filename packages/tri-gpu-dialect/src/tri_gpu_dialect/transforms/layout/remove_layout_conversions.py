@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.regions import Edge, edges_of, ends_region, is_control, region_blocks
+from tri_core.ir.rewriting import erase_all
 from tri_core.ir.traits import Instructions, is_cast, moves_data, replicates, source_of
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
@@ -58,8 +59,7 @@ class RemoveLayoutConversions(Pass):
         for function in functions(module):
             own = _take_out(function, rules)
             found = assign(function, own, threads, lines, rules)
-            for op in found.dead:
-                op.erase()
+            erase_all(found.dead)
             rewriter = _Rewriter(found, rules, self.policy.conversion_cost)
             for block in function.regions[0].blocks:
                 rewriter.block(block)

@@ -17,7 +17,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import LoadOp, StoreOp
 from tri_core.ir.access import Access, access_of
 from tri_core.ir.regions import If
-from tri_core.ir.rewriting import rebuild
+from tri_core.ir.rewriting import erase_dead, rebuild
 from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import defining_op, isa
 from tri_core.lazy_dataclasses import dataclass
@@ -51,7 +51,8 @@ class FoldComparisons(Pass):
                     folding.true.add(op.results[0])
             folding.accesses()
             if folding.true:
-                _drop_unused(function)
+                # what only computed something for comparisons and masks that are gone
+                erase_dead(function, is_rematerializable)
         if any(_is_decided(op) for function in functions(module) for op in all_ops(function)):
             run_passes(module, "canonicalize")
 
@@ -61,13 +62,6 @@ def _is_decided(op: ir.Operation) -> bool:
     if not isa(op, If):
         return False
     return defining_op(If(op).condition, arith.ConstantOp) is not None
-
-
-def _drop_unused(function: ir.Operation) -> None:
-    """Remove what only computed something for comparisons and masks that are gone."""
-    for op in reversed(all_ops(function)):
-        if is_rematerializable(op) and all(next(iter(r.uses), None) is None for r in op.results):
-            op.erase()
 
 
 def _is_bit(op: ir.Operation) -> bool:
