@@ -8,10 +8,11 @@ alone used is left dead: later sweeps skip it, and dead code elimination takes i
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from tri_core.ir.walking import walk
+from tri_core.ir.walking import collect, walk
 from tri_core.mlir import ir
 
 __all__ = ["Rule", "RuleTable", "constant", "make", "producer", "rewrite"]
@@ -60,13 +61,18 @@ def rewrite(module: ir.Module, table: RuleTable) -> bool:
 
 def _sweep(module: ir.Module, table: RuleTable) -> bool:
     changed = False
-    for op, rules in _candidates(module, table):
+    ahead = deque(_candidates(module, table))
+    while ahead:
+        op, rules = ahead.popleft()
         for rule in rules:
             values = rule(op)
             if values is None:
                 continue
             for result, value in zip(op.results, values, strict=True):
                 result.replace_all_uses_with(value)
+            if len(op.regions):  # what is inside of it goes, too, and would come later
+                inside = set(collect(op))
+                ahead = deque(each for each in ahead if each[0] not in inside)
             op.erase()
             changed = True
             break
