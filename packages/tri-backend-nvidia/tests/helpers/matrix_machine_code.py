@@ -40,10 +40,15 @@ class Compiler:
         options = {"num_warps": warps, "num_stages": stages, **self.options, **options}
         return tri.compile(source, target=self.target, options=options)
 
-    def gemm(self, block, warps, stages, dtype="fp16", *, k_major=False, **options):
-        """A loop over tiles."""
+    def gemm(self, block, warps, stages, dtype="fp16", *, k_major=False, total=None, **options):
+        """A loop over tiles; sums are of ``total`` (None: as wide as ``dtype`` has them)."""
         constants = dict(zip(("BM", "BN", "BK"), block, strict=True))
-        constants |= {"OUT": _total(dtype), "STAGES": stages, "sak": 1, "sbk" if k_major else "sbn": 1}
+        constants |= {
+            "OUT": total or _total(dtype),
+            "STAGES": stages,
+            "sak": 1,
+            "sbk" if k_major else "sbn": 1,
+        }
         types = dict.fromkeys(("M", "N", "K", "sam", "sbk", "sbn"), "i32") | _types(dtype)
         return self.compiled(tiles, constants, types, warps=warps, stages=stages, **options)
 

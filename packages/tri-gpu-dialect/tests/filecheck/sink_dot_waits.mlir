@@ -43,6 +43,13 @@
 // CHECK-NEXT: %[[DOT:.*]] = "ttg.warp_group_dot"(%[[REGISTERS]], %{{.*}}, %{{.*}})
 // CHECK-NEXT: %[[DONE:.*]] = "ttg.warp_group_dot_wait"(%[[DOT]]) {pendings = 0 : i32}
 // CHECK-NEXT: scf.yield %[[DONE]] :
+
+// sums in f16, two in a register: each iteration waits for its own
+// CHECK-LABEL: "tt.func"
+// CHECK: scf.for {{.*}} iter_args(%[[SUM:.*]] = %arg0)
+// CHECK: %[[DOT:.*]] = "ttg.warp_group_dot"(%{{.*}}, %{{.*}}, %[[SUM]])
+// CHECK-NEXT: %[[DONE:.*]] = "ttg.warp_group_dot_wait"(%[[DOT]]) {pendings = 0 : i32}
+// CHECK-NEXT: scf.yield %[[DONE]] :
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
   "tt.func"() ({
   ^bb0(%c: tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>, %n: i32):
@@ -111,4 +118,20 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
     }) {ttg.late_dots} : (i32, i32, i32, tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>) -> tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>
     "tt.return"(%out) : (tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>) -> ()
   }) {function_type = (tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>, i32) -> (tensor<32x32xf32, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>), sym_name = "registers"} : () -> ()
+  "tt.func"() ({
+  ^bb0(%c: tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>, %n: i32):
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %a = "ttg.local_alloc"() : () -> !ttg.memdesc<array<i64: 4, 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, true, array<i64: 4, 32, 32>>
+    %b = "ttg.local_alloc"() : () -> !ttg.memdesc<array<i64: 4, 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, true, array<i64: 4, 32, 32>>
+    %out = "scf.for"(%zero, %n, %one, %c) ({
+    ^bb0(%i: i32, %acc: tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>):
+      %x = "ttg.memdesc_index"(%a, %i) : (!ttg.memdesc<array<i64: 4, 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, true, array<i64: 4, 32, 32>>, i32) -> !ttg.memdesc<array<i64: 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, true, array<i64: 4, 32, 32>>
+      %y = "ttg.memdesc_index"(%b, %i) : (!ttg.memdesc<array<i64: 4, 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, true, array<i64: 4, 32, 32>>, i32) -> !ttg.memdesc<array<i64: 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, true, array<i64: 4, 32, 32>>
+      %d = "ttg.warp_group_dot"(%x, %y, %acc) {inputPrecision = 0 : i32} : (!ttg.memdesc<array<i64: 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, true, array<i64: 4, 32, 32>>, !ttg.memdesc<array<i64: 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>, #ttg.shared_memory, true, array<i64: 4, 32, 32>>, tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>) -> tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>
+      %dw = "ttg.warp_group_dot_wait"(%d) {pendings = 0 : i32} : (tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>) -> tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>
+      "scf.yield"(%dw) : (tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>) -> ()
+    }) {ttg.late_dots} : (i32, i32, i32, tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>) -> tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>
+    "tt.return"(%out) : (tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>) -> ()
+  }) {function_type = (tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>, i32) -> (tensor<32x32xf16, #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>>), sym_name = "half_sum"} : () -> ()
 }

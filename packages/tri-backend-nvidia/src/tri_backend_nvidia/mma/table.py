@@ -14,8 +14,10 @@ from tri_gpu_dialect.policies.matrix import MatrixInstruction
 
 __all__ = ["PTX_TYPES", "matrix_instructions"]
 
-#: (MLIR types of a, b and the accumulator) -> (first compute capability, k, k_width)
+#: (MLIR types of a, b and the accumulator) -> (first compute capability, k, k_width); that of f16 sums comes first, since those of
+#: f32 give f16 results as well
 _ROWS: tuple[tuple[str, str, str, int, int, int], ...] = (
+    ("f16", "f16", "f16", 80, 16, 2),
     ("f16", "f16", "f32", 80, 16, 2),
     ("bf16", "bf16", "f32", 80, 16, 2),
     ("f32", "f32", "f32", 80, 8, 1),

@@ -253,7 +253,8 @@ class _Call:
         left, right = (1, 0) if encoding.is_transposed else (0, 1)
         a, b = _left(ctx, op, encoding, left), _Memory.of(ctx, op, right)
         kinds = [PTX_TYPES[str(op.operands[i].type.element_type)] for i in (left, right)]
-        total = {"i32": "s32"}.get(str(op.results[0].type.element_type), "f32")
+        element = str(op.results[0].type.element_type)
+        total = {"i32": "s32"}.get(element, element)
         a_rows = not isinstance(a, _Memory) or a.descriptor.rows_along_k
         _, n, k = encoding.instr_shape
         shape = WgmmaShape(n, k, kinds[0], kinds[1], total, a_rows, b.descriptor.rows_along_k)
@@ -262,14 +263,16 @@ class _Call:
     def run(self, total: list[ir.Value], add: ir.Value, first: int, end: int) -> list[ir.Value]:
         """Start the dot of columns ``first`` to ``end`` of A, added to ``total`` where ``add``; the accumulators."""
         left, steps = self.left(first, end)
+        b, sums = self.ctx.b, words.packed_sums(self.ctx.b, total)
         attributes: dict[str, ir.Attribute] = {
             "shape": ir.StringAttr.get(str(self.shape)),
             "a_high": self.word(self.a.descriptor.high if isinstance(self.a, _Memory) else 0),
             "b_high": self.word(self.b.descriptor.high),
             "steps": ir.DenseI32ArrayAttr.get(steps),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(total), len(left), 1, 1]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(sums), len(left), 1, 1]),
         }
-        return WgmmaOp.build([*total, *left, self.b.low, add], [v.type for v in total], attributes)
+        made = WgmmaOp.build([*sums, *left, self.b.low, add], [v.type for v in sums], attributes)
+        return words.unpacked_sums(b, made, total[0].type)
 
     def word(self, value: int) -> ir.Attribute:
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
@@ -328,12 +331,15 @@ def _pendings(ctx: Lowering, count: int) -> dict[str, ir.Attribute]:
 
 
 def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttng.warp_group_dot_wait``: one machine op for all values."""
-    given = [ctx.registers(value) for value in op.operands]
+    """``ttng.warp_group_dot_wait``: one machine op for all values, in the registers that the dots have them in."""
+    given = [words.packed_sums(ctx.b, ctx.registers(value)) for value in op.operands]
     flat = [register for registers in given for register in registers]
     attributes = _pendings(ctx, ir.IntegerAttr(op.attributes["pendings"]).value)
     rest = iter(WgmmaWaitOp.build(flat, [v.type for v in flat], attributes))
-    return [[next(rest) for _ in registers] for registers in given]
+    return [
+        words.unpacked_sums(ctx.b, [next(rest) for _ in registers], value.type.element_type)
+        for registers, value in zip(given, op.operands, strict=True)
+    ]
 
 
 RULES: dict[str, Rule] = {"ttg.warp_group_dot": dot, "ttg.warp_group_dot_wait": wait}

@@ -1,4 +1,4 @@
-"""Fragments as the registers that ``mma.sync`` takes, and the instruction itself."""
+"""Fragments as the registers that matrix instructions take, and ``mma.sync`` itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tri_core.dialects.tt.enums import InputPrecision
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Builder
 
-__all__ = ["multiply", "operand"]
+__all__ = ["multiply", "operand", "packed_sums", "unpacked_sums"]
 
 #: k of the instructions by the width of an operand's element; a row of eight values per four lanes
 _INNER = {8: 32, 16: 16, 32: 8, 64: 4}
@@ -24,9 +24,28 @@ def operand(b: Builder, dot: ir.Operation, index: int, registers: Sequence[ir.Va
         return list(registers)
     if width == 32:
         return _tf32(b, registers, exact=_precision(dot) is InputPrecision.TF32X3)
-    per = 32 // width
+    return _packed(b, registers, 32 // width)
+
+
+def _packed(b: Builder, registers: Sequence[ir.Value], per: int) -> list[ir.Value]:
     groups = [registers[i : i + per] for i in range(0, len(registers), per)]
     return [b.bitcast(b.pack(list(group)), b.i32) for group in groups]
+
+
+def packed_sums(b: Builder, registers: Sequence[ir.Value]) -> list[ir.Value]:
+    """An accumulator's registers: f16 in pairs of neighbours along a row, the first in the low bits; others as they are.
+
+    PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and "Register Fragments" of ``wgmma``: ``.f16x2``.
+    """
+    return _packed(b, registers, 2) if str(registers[0].type) == "f16" else list(registers)
+
+
+def unpacked_sums(b: Builder, words: Sequence[ir.Value], element: ir.Type) -> list[ir.Value]:
+    """Undo :func:`packed_sums` for an accumulator of ``element``."""
+    if str(element) != "f16":
+        return list(words)
+    pair = b.vector_type(element, 2)
+    return [value for word in words for value in b.unpack(b.bitcast(word, pair))]
 
 
 def _precision(dot: ir.Operation) -> InputPrecision:
@@ -60,14 +79,15 @@ def multiply(
         *(PTX_TYPES[str(e)] for e in elements),
         {"i32": "s32"}.get(str(total[0].type), str(total[0].type)),
     ]
+    sums = packed_sums(b, total)
     attributes: dict[str, ir.Attribute] = {
         "shape": ir.StringAttr.get(f"m{m}n{n}k{_INNER[elements[0].width]}"),
         "kinds": ir.StringAttr.get(" ".join(kinds)),
     }
     for one, other in _dots(left, right, split=elements[0].width == 32 and len(left) == 8):
-        attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(one), len(other), len(total)])
-        total = MmaOp.build([*one, *other, *total], [t.type for t in total], attributes)
-    return total
+        attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(one), len(other), len(sums)])
+        sums = MmaOp.build([*one, *other, *sums], [t.type for t in sums], attributes)
+    return unpacked_sums(b, sums, total[0].type)
 
 
 def _dots(

@@ -16,6 +16,7 @@ from tri_gpu_dialect.dialect import (
     WarpGroupDotWaitOp,
 )
 from tri_gpu_dialect.edit import block_of, block_ops, buffer_of, terminator
+from tri_gpu_dialect.types import bitwidth
 
 __all__ = [
     "CarriedDot",
@@ -26,6 +27,9 @@ __all__ = [
     "reads_what_stays",
     "releases_stage",
 ]
+
+#: bits of a register
+_REGISTER = 32
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,16 @@ def late_dots(loop: ir.Operation, staged: Collection[ir.Value]) -> list[CarriedD
 
 
 def carried_dots(loop: ir.Operation) -> list[CarriedDot]:
-    """The dots of ``loop``, a counted loop, whose results the next iteration alone uses."""
+    """The dots of ``loop``, a counted loop, whose results the next iteration alone uses.
+
+    Not those of sums that share registers: a loop carries each on its own, so they are taken apart, and put together
+    again, which an assembler does not do under a dot.
+    """
     end = terminator(loop.regions[0].blocks[0])
     found = []
     for op in block_ops(end.block):
-        if isa(op, WarpGroupDotWaitOp) and len(op.results) == 1 and is_fresh(op):
+        is_wait = isa(op, WarpGroupDotWaitOp) and len(op.results) == 1 and is_fresh(op)
+        if is_wait and bitwidth(op.results[0].type.element_type) >= _REGISTER:
             uses = list(op.results[0].uses)
             if len(uses) == 1 and uses[0].owner.operation == end:
                 found.append(

@@ -9,7 +9,8 @@ A dot whose result only the next iteration uses stays under way into it, in loop
                                                                               t = wait(t, 0)
 
 so that one dot is started before the last one ends; elsewhere the wait stands before the first use in the next
-iteration.  A dot that reads registers which each iteration writes anew is waited for in its own.  After the loop all is waited for, where the loop has run: behind a join with the way around
+iteration.  A dot that reads registers which each iteration writes anew is waited for in its own, and so is one whose
+sums are narrower than registers.  After the loop all is waited for, where the loop has run: behind a join with the way around
 the loop, an assembler would have to wait everywhere.  Loops that ``pipeline-chained-dots`` has ordered stay as they are.
 """
 

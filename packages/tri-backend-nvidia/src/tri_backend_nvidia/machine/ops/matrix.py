@@ -26,7 +26,7 @@ def register_group(first: int, count: int) -> str:
 class MmaOp(MachineOp, dialect=NVM, name="mma"):
     """``mma.sync``: words of the left and of the right operand, and the accumulator so far.
 
-    ``shape`` is ``m16n8k16`` and its like; ``kinds`` has PTX's element types of the three.
+    ``shape`` is ``m16n8k16`` and its like; ``kinds`` has PTX's element types of the three.  Sums in f16 are words of two.
     """
 
     outputs: _Outs
@@ -56,7 +56,7 @@ class MmaOp(MachineOp, dialect=NVM, name="mma"):
         return b.inline_asm(body, constraints, operands, results, convergent=True)
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """The dot in double precision, rounded once."""
+        """The dot in double precision, rounded once to the accumulator's type."""
         from tri_backend_nvidia.machine.simulation import matrix as matrix_simulation
 
         kinds = text(self.kinds).split()

@@ -52,8 +52,8 @@ class WgmmaShape:
 
     @property
     def registers(self) -> int:
-        """Registers per thread of an accumulator: 64 x n over 128 threads."""
-        return self.n // 2
+        """Registers per thread of an accumulator: 64 x n over 128 threads; two sums in f16 share one."""
+        return self.n // (4 if self.accumulator == "f16" else 2)
 
     @property
     def name(self) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tri_backend_nvidia.machine.simulation.matrix_fragments import LANES, A, B, C, places
 from tri_gpu_dialect.lowering import SimulatedCTA
 
-__all__ = ["fragments", "given_out", "load_matrices", "multiply", "store_matrices"]
+__all__ = ["fragments", "given_out", "in_words", "load_matrices", "multiply", "store_matrices"]
 
 Array = npt.NDArray[Any]
 
@@ -68,14 +68,18 @@ def fragments(
     kinds: tuple[str, str],
     counts: tuple[int, int, int],
     operands: Sequence[Array],
+    total: str = "",
 ) -> list[Array]:
-    """A, B and the accumulator, (warps, rows, columns) each, from the registers of all threads."""
+    """A, B and the accumulator, (warps, rows, columns) each, from the registers of all threads.
+
+    ``total``: the accumulator's PTX type where its registers hold several elements.
+    """
     m, n, k = map(int, re.findall(r"\d+", shape))
     first, second, _ = counts
     parts = (operands[:first], operands[first : first + second], operands[first + second :])
     sizes = ((m, k), (k, n), (m, n))
     matrices = []
-    for role, registers, kind, size in zip((A, B, C), parts, (*kinds, ""), sizes, strict=True):
+    for role, registers, kind, size in zip((A, B, C), parts, (*kinds, total), sizes, strict=True):
         words = np.ascontiguousarray(np.stack(registers, axis=1))
         values = _DECODE[kind](words) if kind else words
         place = places(shape, _BITS[kinds[0]], role)
@@ -97,15 +101,26 @@ def multiply(
     counts: tuple[int, int, int],
     operands: Sequence[Array],
 ) -> list[Array]:
-    """The accumulators of every thread; exact products, added in double precision (integers: exactly)."""
+    """The accumulators of every thread; exact products, added in double precision (integers: exactly).
+
+    Each instruction rounds once: of sums in f16 the PTX ISA asks for half precision at least, in an order that it leaves open.
+    """
     left, right, total = kinds
-    a, b, c = fragments(cta, shape, (left, right), counts, operands)
+    is_half = total == "f16"
+    a, b, c = fragments(cta, shape, (left, right), counts, operands, total if is_half else "")
     with np.errstate(all="ignore"):
         if total == "s32":
             made = (a @ b + c.astype(np.int64)).astype(np.int32)
         else:
-            made = (a @ b + c.astype(np.float64)).astype(c.dtype)
-    return given_out(cta, shape, left, made)
+            made = (a @ b + c.astype(np.float64)).astype(np.float16 if is_half else c.dtype)
+    given = given_out(cta, shape, left, made)
+    return in_words(given) if is_half else given
+
+
+def in_words(halves: Sequence[Array]) -> list[Array]:
+    """``halves``, arrays of f16 by element, in pairs as words of 32 bits, the first of a pair in the low bits."""
+    words = np.ascontiguousarray(np.stack(halves, axis=1)).view(np.int32)
+    return [words[:, i] for i in range(words.shape[1])]
 
 
 def load_matrices(cta: SimulatedCTA, pointer: Array, count: int, transposed: bool) -> list[Array]:

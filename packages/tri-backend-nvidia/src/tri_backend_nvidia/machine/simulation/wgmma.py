@@ -298,29 +298,46 @@ def _arrived(group: _Group, accumulators: Array) -> Array:
 def _multiplied(
     shape: WgmmaShape, plan: Plan, own: Array, lefts: list[Array], rights: list[Array], add: bool
 ) -> Array:
-    """The accumulator's registers (128, n): 8-bit floats as Hopper adds them, others in double precision, rounded once."""
+    """The accumulator's registers (128, n): 8-bit floats as Hopper adds them, others in double precision, rounded once.
+
+    Sums in f16, two in a register, are rounded by every instruction.
+    """
     rows, columns = accumulator_places(shape.n)
-    add_up = accumulate if shape.a in FP8 and shape.accumulator == "f32" else _exactly
+    add_up = (
+        accumulate
+        if shape.a in FP8 and shape.accumulator == "f32"
+        else _ADDS.get(shape.accumulator, _exactly)
+    )
+    given = np.ascontiguousarray(own).view(np.float16) if shape.accumulator == "f16" else own
+    count = shape.n // 2
     exact = np.int64 if shape.accumulator == "s32" else np.float64
     tiles: dict[int, Array] = {}
     with np.errstate(all="ignore"):
         for (tile, _, _), left, right in zip(plan, lefts, rights, strict=True):
             if tile not in tiles:
-                registers = own[:, tile * shape.registers : (tile + 1) * shape.registers]
+                registers = given[:, tile * count : (tile + 1) * count]
                 tiles[tile] = np.zeros((_ROWS, shape.n), exact)
                 if add:
                     tiles[tile][rows, columns] = registers.astype(exact)
             tiles[tile] = add_up(tiles[tile], left, right)
-        result = own.copy()
+        result = given.copy()
         for tile, matrix in tiles.items():
-            place = slice(tile * shape.registers, (tile + 1) * shape.registers)
-            result[:, place] = matrix[rows, columns].astype(own.dtype)
-    return result
+            place = slice(tile * count, (tile + 1) * count)
+            result[:, place] = matrix[rows, columns].astype(given.dtype)
+    return result.view(own.dtype)
 
 
 def _exactly(accumulator: Array, left: Array, right: Array) -> Array:
     found: Array = accumulator + left @ right.T
     return found
+
+
+def _in_halves(accumulator: Array, left: Array, right: Array) -> Array:
+    return _exactly(accumulator, left, right).astype(np.float16).astype(np.float64)
+
+
+#: how an instruction's products are added, by PTX's types of accumulators; else exactly
+_ADDS: dict[str, Callable[[Array, Array, Array], Array]] = {"f16": _in_halves}
 
 
 def wait(cta: SimulatedCTA, pendings: int, operands: Sequence[Array]) -> list[Array]:
