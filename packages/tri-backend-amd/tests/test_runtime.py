@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import struct
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -27,6 +28,7 @@ from tri_core.api import (
     TargetKey,
 )
 from tri_core.mlir import ir
+from tri_core.notices import PluginWarning
 from tri_gpu_dialect.lowering import Access, Builder
 from tri_runtime import Buffer
 
@@ -198,6 +200,17 @@ def test_host_arrays_are_refused(runtime: HipRuntime) -> None:
     with pytest.raises(LaunchError, match="host array") as caught:
         runtime.staged([])
     assert "tensor.cuda()" in str(caught.value.remedy)
+
+
+def test_hip_without_bindings_is_told(monkeypatch) -> None:
+    for module in (devices, door):
+        monkeypatch.setattr(module, "hip_present", lambda: True)
+    monkeypatch.setitem(sys.modules, "hip", None)
+    for cached in (devices.probe, door.hip):
+        cached.cache_clear()
+    with pytest.warns(PluginWarning, match="HIP is there, but hip-python cannot be imported"):
+        assert devices.probe() == ()
+    devices.probe.cache_clear()
 
 
 def test_without_hip_there_are_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from tri_core.api import (
     LaunchNumber,
     OutOfResources,
 )
+from tri_core.notices import PluginWarning
 from tri_runtime import Buffer
 from tri_runtime.benchmark import do_bench
 
@@ -411,6 +412,17 @@ def test_no_driver_at_all(monkeypatch):
     with pytest.raises(DeviceError, match="libno-such-driver") as caught:
         driver.initialised()
     assert "driver" in caught.value.remedy
+    forget()
+
+
+def test_a_driver_without_bindings_is_told(monkeypatch):
+    """Something else called ``cuda`` hides them, say."""
+    forget()
+    for module in (devices, driver):
+        monkeypatch.setattr(module, "driver_present", lambda: True)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
+    with pytest.warns(PluginWarning, match="driver is there, but cuda-python cannot be imported"):
+        assert devices.probe() == ()
     forget()
 
 

@@ -246,15 +246,15 @@ def test_what_the_loop_writes_is_not_loaded_ahead() -> None:
 def test_the_table_follows_the_architecture() -> None:
     assert not matrix_instructions(target("sm_75"))
     old, new, group = (matrix_instructions(target(arch)) for arch in ("sm_80", "sm_90", "sm_90a"))
-    assert len(old) == 5
-    assert len(new) == 9
+    assert len(old) == 6
+    assert len(new) == 10
     assert {row.a for row in new} - {row.a for row in old} == {"f8E4M3FN", "f8E5M2"}
     # those of warp groups come first: all but f64; then those of B which is read along n
     rows = [row for row in group if isinstance(row, AsyncInstruction)]
-    assert rows == list(group[:14])
-    assert len(group) == 14 + 9
+    assert rows == list(group[:15])
+    assert len(group) == 15 + 10
     assert {row.group_warps for row in rows} == {4}
-    assert {row.a for row in new} - {row.a for row in group[:8]} == {"f64"}
+    assert {row.a for row in new} - {row.a for row in group[:9]} == {"f64"}
     floats = ("f8E4M3FN", "f8E5M2")
     kinds = [("f32", "f32"), ("i8", "i8"), *((a, b) for a in floats for b in floats)]
     assert [(row.a, row.b) for row in rows if row.transposed] == kinds

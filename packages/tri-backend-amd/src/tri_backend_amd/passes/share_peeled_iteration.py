@@ -147,7 +147,7 @@ class _Plan:
         return terminator(branch.otherwise).operands[loop.carried.index(value)]
 
     def _is_read_alike(self, made: ir.Operation, other: ir.Operation) -> bool:
-        """Whether ``made`` reads a whole buffer from outside, and ``other`` one that is allocated and filled there, which is like it."""
+        """Whether ``made`` reads a whole buffer from outside of both, and ``other`` one that is allocated and filled there, which is like it."""
         source = cast(made, LocalLoadOp).src
         filled = defining_op(cast(other, LocalLoadOp).src, LocalAllocOp)
         if filled is None or filled.src is None or filled.operation.block != For(self.loop).body:
@@ -159,7 +159,9 @@ class _Plan:
             wanted.element_type,
             wanted.encoding,
         )
-        if whole is None or not alike or self.buffers.setdefault(filled.operation, source) != source:
+        if whole is None or whole.operation.block == made.block:
+            return False
+        if not alike or self.buffers.setdefault(filled.operation, source) != source:
             return False
         return all(isa(use.owner.operation, LocalLoadOp) for use in filled.result.uses)
 

@@ -9,6 +9,7 @@ from typing import Any
 from tri_backend_amd.architectures import DEVICE_KIND
 from tri_backend_amd.runtime.hip import Hip, hip, hip_present
 from tri_core.api import DeviceError, DeviceInfo
+from tri_core.notices import PluginWarning, warn
 
 __all__ = ["list_devices", "probe"]
 
@@ -17,13 +18,19 @@ logger = logging.getLogger(__name__)
 
 @functools.cache
 def probe() -> tuple[DeviceInfo, ...]:
-    """The devices that HIP shows, in its order; none without a working HIP.  Creates no context."""
+    """The devices that HIP shows, in its order; none without a working HIP.  Creates no context.
+
+    PluginWarning where HIP is there and hip-python is not.
+    """
     if not hip_present():
         return ()
     try:
         return list_devices(hip())
     except DeviceError as error:
-        logger.info("no HIP devices: %s", error.message)
+        if isinstance(error.__cause__, ImportError):  # of this environment, not of the machine
+            warn(f"HIP is there, but {error.message}: its devices are left out", PluginWarning)
+        else:
+            logger.info("no HIP devices: %s", error.message)
         return ()
 
 

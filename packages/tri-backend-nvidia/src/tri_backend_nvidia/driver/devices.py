@@ -9,6 +9,7 @@ from typing import Any
 from tri_backend_nvidia.architectures import DEVICE_KIND, architecture_of_device
 from tri_backend_nvidia.driver.driver import call, driver_present, initialised
 from tri_core.api import DeviceError, DeviceInfo
+from tri_core.notices import PluginWarning, warn
 
 __all__ = ["attribute", "context", "device_of_pointer", "handle", "probe"]
 
@@ -17,14 +18,20 @@ logger = logging.getLogger(__name__)
 
 @functools.cache
 def probe() -> tuple[DeviceInfo, ...]:
-    """The devices that the driver shows, in its order; none without a working driver.  Creates no context."""
+    """The devices that the driver shows, in its order; none without a working driver.  Creates no context.
+
+    PluginWarning where the driver is there and cuda-python is not.
+    """
     if not driver_present():
         return ()
     try:
         initialised()
         return tuple(_describe(i) for i in range(call("cuDeviceGetCount")))
     except DeviceError as error:
-        logger.info("no CUDA devices: %s", error.message)
+        if isinstance(error.__cause__, ImportError):  # of this environment, not of the machine
+            warn(f"NVIDIA's driver is there, but {error.message}: its devices are left out", PluginWarning)
+        else:
+            logger.info("no CUDA devices: %s", error.message)
         return ()
 
 

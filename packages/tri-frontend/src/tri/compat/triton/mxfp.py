@@ -70,7 +70,8 @@ class MXFP4Tensor(_Codes):
     def to_packed_tensor(self, dim: int) -> Any:
         """Two neighbours along ``dim`` in a byte, the first in the low half; an odd one beside zero."""
         if not 0 <= dim < self.data.ndim:
-            raise ValueError(f"dim is {dim}; the tensor has {self.data.ndim} dimensions")
+            # as Triton has it, and its callers catch
+            raise AssertionError(f"dim is {dim}; the tensor has {self.data.ndim} dimensions")
         low = self.data[(slice(None),) * dim + (slice(0, None, 2),)]
         high = self.data[(slice(None),) * dim + (slice(1, None, 2),)]
         packed = low.clone()
