@@ -15,6 +15,7 @@ from scaled_kernels import scaled_matmul, scaled_tiles
 __all__ = [
     "FORMATS",
     "Operand",
+    "check_any_numbers",
     "check_decomposed",
     "check_scales_that_are_no_numbers",
     "close",
@@ -88,6 +89,27 @@ class Operand:
 def close(got, exact, bound=1e-6) -> None:
     error = np.abs(got - exact).max()
     assert error <= bound * np.abs(exact).max(), error
+
+
+def check_any_numbers(c, a: Operand, b: Operand, depth: int) -> None:
+    """``c`` is what is added up, ``depth`` elements along k at a time to the float32 before; sums may overflow between.
+
+    Where terms cancel so far that their order decides whether the sum overflows, nothing is known of it.
+    """
+    largest, exact = np.finfo(np.float32).max, np.zeros(c.shape, np.float32)
+    bound, open_ = np.full(c.shape, 2.0**-149), np.zeros(c.shape, bool)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for part in range(0, a.exact.shape[1], depth):
+            own = slice(part, part + depth)
+            total = a.exact[:, own] @ b.exact[:, own].T + exact.astype("f8")
+            bound += 1e-6 * (np.abs(a.exact[:, own]) @ np.abs(b.exact[:, own]).T)
+            open_ |= np.abs(np.abs(total) - largest) <= bound
+            exact = total.astype(np.float32)
+    assert open_.mean() < 0.1
+    finite, settled = np.isfinite(exact), ~open_
+    np.testing.assert_array_equal(c[settled & ~finite], exact[settled & ~finite])
+    known = settled & finite
+    assert (np.abs(c[known].astype("f8") - exact[known]) <= bound[known]).all()
 
 
 def launched(c, a: Operand, b: Operand, left: str, right: str, *, where: str, warps: int = 4):

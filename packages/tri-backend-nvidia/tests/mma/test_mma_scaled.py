@@ -100,15 +100,7 @@ def test_any_numbers_with_any_scales(formats, m, n, steps, warps, seed, scales) 
     c = np.full((m, n), np.nan, np.float32)
     kernel = scaled_data.launched(c, a, b, left, right, where=SIMULATED, warps=warps)
     assert kinds(kernel) == {formats[0]}
-    depth, exact = 32 if left != "e2m1" else 64, np.zeros((m, n), np.float32)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for part in range(0, k, depth):  # of each instruction
-            own = slice(part, part + depth)
-            exact = (a.exact[:, own] @ b.exact[:, own].T + exact.astype("f8")).astype(np.float32)
-    bound = 1e-6 * (np.abs(a.exact) @ np.abs(b.exact).T) + 2.0**-149
-    finite = np.isfinite(exact)
-    np.testing.assert_array_equal(c[~finite], exact[~finite])
-    assert (np.abs(c[finite].astype("f8") - exact[finite]) <= bound[finite]).all()
+    scaled_data.check_any_numbers(c, a, b, 64 if left == "e2m1" else 32)  # each instruction rounds
 
 
 # --- what does not suit -----------------------------------------------------------------------------------
