@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tri_backend_intel.dialect import Dealt, LanesOp
 from tri_backend_intel.xegpu.layouts import refusal
+from tri_core.ir.rewriting import erase_dead
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
 
@@ -60,9 +61,8 @@ def deal_lane_ops(module: ir.Module) -> None:
     for op in all_ops(module.operation):
         if op.name == _NAME:
             _deal(op)
-    for op in reversed(all_ops(module.operation)):  # what upstream made for ops of lanes alone
-        if op.name == _CAST and not any(True for result in op.results for _ in result.uses):
-            op.erase()
+    # what upstream made for ops of lanes alone
+    erase_dead(module.operation, lambda op: op.name == _CAST)
 
 
 def _deal(op: ir.Operation) -> None:

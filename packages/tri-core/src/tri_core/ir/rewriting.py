@@ -38,6 +38,7 @@ __all__ = [
     "erase_dead",
     "for_like",
     "if_like",
+    "is_dead",
     "rebuild",
     "rebuild_if",
     "rebuild_loop",
@@ -271,14 +272,16 @@ def erase_dead(root: ir.Operation, removable: Callable[[ir.Operation], bool] = i
         for block in region.blocks:
             for view in reversed(list(block.operations)):
                 op = view.operation
-                if len(op.results) and removable(op) and not _is_used(op):
+                if removable(op) and is_dead(op):
                     op.erase()
                 else:
                     erase_dead(op, removable)
 
 
-def _is_used(op: ir.Operation) -> bool:
-    return any(next(iter(result.uses), None) is not None for result in op.results)
+def is_dead(op: ir.Operation) -> bool:
+    """Whether nobody uses the results of ``op`` (which has some)."""
+    results = op.results
+    return len(results) > 0 and all(next(iter(r.uses), None) is None for r in results)
 
 
 def rebuild(

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from tri_core.ir.rewriting import is_dead
 from tri_core.ir.walking import collect, walk
 from tri_core.mlir import ir
 
@@ -87,25 +88,19 @@ def _candidates(module: ir.Module, table: RuleTable) -> list[tuple[ir.Operation,
     def visit(op: ir.Operation) -> ir.WalkResult:
         name = op.name
         rules = table.rules.get(name)
-        if rules is not None and not _is_dead(op):
+        if rules is not None and not is_dead(op):
             found[op] = found.get(op, []) + rules
         if name in table.feeders:
             for use in op.results[0].uses:
                 user = use.owner.operation
                 rules = table.fed.get(user.name)
-                if rules is not None and user not in fed and not _is_dead(user):
+                if rules is not None and user not in fed and not is_dead(user):
                     fed.add(user)
                     found[user] = found.get(user, []) + rules
         return ir.WalkResult.ADVANCE
 
     walk(module.operation, visit, ir.WalkOrder.PRE_ORDER)
     return list(found.items())
-
-
-def _is_dead(op: ir.Operation) -> bool:
-    """Whether nobody uses the results of ``op`` (which has some)."""
-    results = op.results
-    return len(results) > 0 and all(next(iter(r.uses), None) is None for r in results)
 
 
 # --- what rules are made of -------------------------------------------------------------------------------
