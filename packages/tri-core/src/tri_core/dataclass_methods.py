@@ -18,12 +18,11 @@ from typing import Any
 
 __all__ = [
     "ORDERED",
-    "comparison",
+    "comparisons",
     "constructor",
     "frozen",
     "hashing",
     "is_ordinary",
-    "orderings",
     "representation",
     "shared_parameters",
 ]
@@ -110,26 +109,8 @@ def representation(cls: type, fields: Fields) -> Callable[[Any], str]:
     return _named(reprlib.recursive_repr()(_named(__repr__, cls)), cls)
 
 
-def comparison(cls: type, fields: Fields) -> Callable[[Any, object], bool]:
-    """``__eq__`` of ``cls``: of objects of one class, by the fields that are compared."""
-    values = _values([f.name for f in fields if f.compare])
-    # since Python 3.13 a field counts by its own ``==`` even where both objects hold the same value, a NaN for one
-    same = operator.eq if sys.version_info < (3, 13) else _each_is_equal
-
-    def __eq__(self: Any, other: object) -> bool:
-        if other.__class__ is self.__class__:
-            return same(values(self), values(other))
-        return NotImplemented
-
-    return _named(__eq__, cls)
-
-
-def _each_is_equal(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
-    return all(map(operator.eq, left, right))
-
-
-def orderings(cls: type, fields: Fields) -> dict[str, Callable[[Any, object], bool]]:
-    """``__lt__``, ``__le__``, ``__gt__`` and ``__ge__`` of ``cls``: of objects of one class, by the tuple of the fields that are compared."""
+def comparisons(cls: type, fields: Fields) -> dict[str, Callable[[Any, object], bool]]:
+    """``__eq__`` and those of :data:`ORDERED`, of ``cls``: of objects of one class, by the tuple of the fields that are compared."""
     values = _values([f.name for f in fields if f.compare])
 
     def method(name: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, object], bool]:
@@ -141,7 +122,14 @@ def orderings(cls: type, fields: Fields) -> dict[str, Callable[[Any, object], bo
         compared.__name__ = name
         return _named(compared, cls)
 
-    return {name: method(name, getattr(operator, name)) for name in ORDERED}
+    # since Python 3.13 a field counts by its own ``==`` even where both objects hold the same value, a NaN for one
+    equal = operator.eq if sys.version_info < (3, 13) else _each_is_equal
+    ordered = {name: getattr(operator, name) for name in ORDERED}
+    return {name: method(name, compare) for name, compare in {"__eq__": equal, **ordered}.items()}
+
+
+def _each_is_equal(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
+    return all(map(operator.eq, left, right))
 
 
 def hashing(cls: type, fields: Fields) -> Callable[[Any], int]:

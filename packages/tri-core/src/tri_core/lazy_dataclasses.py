@@ -82,11 +82,7 @@ class _Declared:
         if name in _BEHIND_FIELDS:
             fields = dataclasses.fields(self.cls)
             self._take(
-                {
-                    "__eq__": methods.comparison(self.cls, fields),
-                    "__hash__": methods.hashing(self.cls, fields),
-                    **methods.orderings(self.cls, fields),
-                }
+                {**methods.comparisons(self.cls, fields), "__hash__": methods.hashing(self.cls, fields)}
             )
 
     def _make_fields(self) -> None:
