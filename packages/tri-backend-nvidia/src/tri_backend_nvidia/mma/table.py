@@ -9,10 +9,11 @@ from tri_backend_nvidia.mma.encoding import WGMMA_M, WGMMA_WIDTHS, NvidiaMma
 from tri_backend_nvidia.mma.memory import SwizzledRows
 from tri_core.api import Target
 from tri_core.dialects.tt.enums import InputPrecision
+from tri_core.mlir import ir
 from tri_gpu_dialect.policies.async_dots import AsyncInstruction
 from tri_gpu_dialect.policies.matrix import MatrixInstruction
 
-__all__ = ["PTX_TYPES", "matrix_instructions"]
+__all__ = ["PTX_TYPES", "accumulator_type", "matrix_instructions"]
 
 #: (MLIR types of a, b and the accumulator) -> (first compute capability, k, k_width); that of f16 sums comes first, since those of
 #: f32 give f16 results as well
@@ -39,6 +40,8 @@ PTX_TYPES = {
     "f8E4M3FN": "e4m3",
     "f8E5M2": "e5m2",
 }
+#: the same of accumulators, where the names differ
+_SUMS = {"i32": "s32"}
 #: registers that an instruction needs beside those of its accumulator: ptxas (error C7602) wants 154 for 256 columns
 _BESIDE_SUM = 26
 #: bits of a column's number in the order in which the instruction that computes the transposed dot has them in its rows' numbers, by
@@ -48,6 +51,12 @@ _BESIDE_SUM = 26
 _TRANSPOSED = {32: (1, 4, 2, 0, 3, 5), 8: (1, 2, 3, 0, 4, 5)}
 #: bits of those that ``wgmma`` has
 _BITS = {"f16": 16, "bf16": 16, "f32": 32, "i8": 8, "f8E4M3FN": 8, "f8E5M2": 8}
+
+
+def accumulator_type(element: ir.Type) -> str:
+    """How an instruction's name spells the type of accumulators that MLIR calls ``element``."""
+    name = str(element)
+    return _SUMS.get(name, name)
 
 
 def matrix_instructions(target: Target, registers: int = 255) -> tuple[MatrixInstruction, ...]:

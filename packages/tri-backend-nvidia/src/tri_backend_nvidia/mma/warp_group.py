@@ -19,7 +19,7 @@ from tri_backend_nvidia.machine.ops.wgmma import A_REGISTERS, GROUP_WARPS
 from tri_backend_nvidia.mma import words
 from tri_backend_nvidia.mma.encoding import NvidiaMma
 from tri_backend_nvidia.mma.memory import ATOM_ROWS, NvmmaShared
-from tri_backend_nvidia.mma.table import PTX_TYPES
+from tri_backend_nvidia.mma.table import PTX_TYPES, accumulator_type
 from tri_core.api import Unsupported
 from tri_core.ir.dots import Dot
 from tri_core.ir.views import cast
@@ -253,8 +253,7 @@ class _Call:
         left, right = (1, 0) if encoding.is_transposed else (0, 1)
         a, b = _left(ctx, op, encoding, left), _Memory.of(ctx, op, right)
         kinds = [PTX_TYPES[str(op.operands[i].type.element_type)] for i in (left, right)]
-        element = str(op.results[0].type.element_type)
-        total = {"i32": "s32"}.get(element, element)
+        total = accumulator_type(op.results[0].type.element_type)
         a_rows = not isinstance(a, _Memory) or a.descriptor.rows_along_k
         _, n, k = encoding.instr_shape
         shape = WgmmaShape(n, k, kinds[0], kinds[1], total, a_rows, b.descriptor.rows_along_k)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_backend_nvidia.machine import ConvertOp, MmaOp
-from tri_backend_nvidia.mma.table import PTX_TYPES
+from tri_backend_nvidia.mma.table import PTX_TYPES, accumulator_type
 from tri_core.dialects.tt.enums import InputPrecision
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Builder
@@ -77,7 +77,7 @@ def multiply(
     m, n = 8 if elements[0].width == 64 else 16, 8
     kinds = [
         *(PTX_TYPES[str(e)] for e in elements),
-        {"i32": "s32"}.get(str(total[0].type), str(total[0].type)),
+        accumulator_type(total[0].type),
     ]
     sums = packed_sums(b, total)
     attributes: dict[str, ir.Attribute] = {

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tri_backend_nvidia.machine.simulation.matrix_fragments import LANES, A, B, C, places
 from tri_gpu_dialect.lowering import SimulatedCTA
 
-__all__ = ["fragments", "given_out", "in_words", "load_matrices", "multiply", "store_matrices"]
+__all__ = ["fragments", "given_out", "load_matrices", "multiply", "store_matrices"]
 
 Array = npt.NDArray[Any]
 
@@ -114,10 +114,10 @@ def multiply(
         else:
             made = (a @ b + c.astype(np.float64)).astype(np.float16 if is_half else c.dtype)
     given = given_out(cta, shape, left, made)
-    return in_words(given) if is_half else given
+    return _in_words(given) if is_half else given
 
 
-def in_words(halves: Sequence[Array]) -> list[Array]:
+def _in_words(halves: Sequence[Array]) -> list[Array]:
     """``halves``, arrays of f16 by element, in pairs as words of 32 bits, the first of a pair in the low bits."""
     words = np.ascontiguousarray(np.stack(halves, axis=1)).view(np.int32)
     return [words[:, i] for i in range(words.shape[1])]

@@ -303,12 +303,11 @@ def _multiplied(
     Sums in f16, two in a register, are rounded by every instruction.
     """
     rows, columns = accumulator_places(shape.n)
-    add_up = (
-        accumulate
-        if shape.a in FP8 and shape.accumulator == "f32"
-        else _ADDS.get(shape.accumulator, _exactly)
-    )
-    given = np.ascontiguousarray(own).view(np.float16) if shape.accumulator == "f16" else own
+    add_up, given = _exactly, own
+    if shape.accumulator == "f16":
+        add_up, given = _in_halves, np.ascontiguousarray(own).view(np.float16)
+    elif shape.a in FP8 and shape.accumulator == "f32":
+        add_up = accumulate
     count = shape.n // 2
     exact = np.int64 if shape.accumulator == "s32" else np.float64
     tiles: dict[int, Array] = {}
@@ -334,10 +333,6 @@ def _exactly(accumulator: Array, left: Array, right: Array) -> Array:
 
 def _in_halves(accumulator: Array, left: Array, right: Array) -> Array:
     return _exactly(accumulator, left, right).astype(np.float16).astype(np.float64)
-
-
-#: how an instruction's products are added, by PTX's types of accumulators; else exactly
-_ADDS: dict[str, Callable[[Array, Array, Array], Array]] = {"f16": _in_halves}
 
 
 def wait(cta: SimulatedCTA, pendings: int, operands: Sequence[Array]) -> list[Array]:
