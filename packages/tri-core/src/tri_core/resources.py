@@ -102,9 +102,8 @@ def resources(metadata: KernelMetadata, spec: TargetSpec) -> Resources:
 
 
 def _warps(metadata: KernelMetadata) -> int:
-    """Warps of a CTA; a pass may have made it more than was asked for."""
-    made = metadata.attrs.get("num_warps")
-    return max(metadata.total_num_warps or (made if isinstance(made, int) else metadata.num_warps), 1)
+    """All warps of a CTA."""
+    return max(metadata.total_num_warps or metadata.num_warps, 1)
 
 
 def _occupancy(metadata: KernelMetadata, unit: ComputeUnit | None) -> Occupancy | None:

@@ -118,7 +118,7 @@ def _pictures(columns: Iterable[Column]) -> tuple[Picture, ...]:
 
 def _facts(kernel: CompiledKernel) -> tuple[Fact, ...]:
     metadata = kernel.metadata
-    warps = _warps(kernel)
+    warps = metadata.num_warps
     facts = [
         Fact(
             "threads", f"{warps * metadata.threads_per_warp} per CTA ({warps} × {metadata.threads_per_warp})"
@@ -139,9 +139,3 @@ def _assumed(estimates: LoopEstimates) -> Iterator[str]:
     """What the cycles of loops assume, where there are such."""
     if estimates.loops:
         yield f"cycles of loops are an estimate; it assumes: {'; '.join(estimates.assumptions)}"
-
-
-def _warps(kernel: CompiledKernel) -> int:
-    """Warps of a CTA; a pass may have added some to those asked for."""
-    found = kernel.metadata.attrs.get("num_warps")
-    return found if isinstance(found, int) else kernel.metadata.num_warps
