@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tri.compiler.generator import Generator
 
 _MISSING = object()
+#: of a name; the types follow (the words are Triton's: programs look for them)
+_MISMATCH = "Mismatched type for {} between then block ({{}}) and else block ({{}}) of a run-time condition"
 
 
 def truth(g: Generator, value: Any, what: str) -> bool | tensor:
@@ -247,10 +249,6 @@ def _changed_names(g: Generator, sides: tuple[_Side, _Side], statement: ast.AST 
         elif any(v is not g.names.get(name, _MISSING) for v in values):
             changed[name] = None
     return changed
-
-
-#: of a name; the types follow (the words are Triton's: programs look for them)
-_MISMATCH = "Mismatched type for {} between then block ({{}}) and else block ({{}}) of a run-time condition"
 
 
 def _are_of_two_kinds(values: Sequence[Any]) -> bool:
