@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from integration.kernels.layernorm import layernorm
 
@@ -38,6 +38,7 @@ def test_the_steps_of_hopper(warps, registers, shared, most):
     assert fewer_registers(UNIT, warps=warps, registers=registers, shared=shared) == most
 
 
+@example(warps=3, registers=169, shared=0)
 @given(warps=st.integers(1, 32), registers=st.integers(16, 255), shared=st.integers(0, 227 << 10))
 def test_with_fewer_registers_more_ctas_are_resident(warps, registers, shared):
     most = fewer_registers(UNIT, warps=warps, registers=registers, shared=shared)
@@ -47,7 +48,9 @@ def test_with_fewer_registers_more_ctas_are_resident(warps, registers, shared):
         occupancy(UNIT, warps=warps, registers=r, shared=shared).blocks for r in (registers, most, most + 1)
     ]
     assert 0.9 * registers <= most < registers
-    assert blocks[1] == blocks[0] + 1 >= 4 / 3 * blocks[0]
+    # of four partitions each holds two warps, then three: 8 are two CTAs of three warps, 12 are four
+    more = 2 if (warps, blocks[0]) == (3, 2) else 1
+    assert blocks[1] == blocks[0] + more >= 4 / 3 * blocks[0]
     assert blocks[2] == blocks[0]  # as many registers as may be
 
 
