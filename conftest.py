@@ -3,7 +3,8 @@
 A machine without PyTorch, browsers and other compilers skips the tests that need them.  Every run remembers which
 it skipped, in pytest's cache; ``pytest --last-skipped`` runs these and no others.
 
-No property test has a deadline: how long an example takes is the machine's affair.
+Property tests are the same on every machine and every day: examples follow from the test alone, none is kept from earlier runs, and none
+has a deadline.  ``--hypothesis-profile search`` looks for new ones, as ``nox -s nightly`` does.
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+_ANYWHERE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("search", _ANYWHERE, max_examples=200)
+settings.register_profile("deterministic", _ANYWHERE, max_examples=50, derandomize=True, database=None)
 
 #: where pytest's cache has the ids: of tests, and of files that are skipped whole
 _KEY = "tri/skipped"
@@ -24,8 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """One object records or selects: workers of a distributed run select, and leave recording to the controller."""
-    settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    settings.load_profile("any machine")
+    settings.load_profile(config.getoption("--hypothesis-profile", None) or "deterministic")
     if config.getoption("last_skipped"):
         config.pluginmanager.register(_Selection(config))
     elif not hasattr(config, "workerinput"):

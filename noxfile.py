@@ -166,10 +166,11 @@ def conformance(session: nox.Session) -> None:
 
 @nox.session
 def nightly(session: nox.Session) -> None:
-    """The slow sweeps, then the whole matrix."""
+    """New examples for the property tests, the slow sweeps, then the whole matrix."""
     session.install(*TEST_TOOLS, TORCH)
     _install(session, _packages(), editable=True)
     session.run("python", "-m", "pytest", "-m", "slow and not gpu", *session.posargs)
+    _test(session, "--hypothesis-profile", "search", "-m", "hypothesis and not slow and not gpu")
     session.notify("random", posargs=["--count", "10000", "--jobs", str(os.cpu_count() or 1)])
     session.notify("soak", posargs=["--minutes", "30", "--jobs", str(os.cpu_count() or 1)])
     session.notify("newest")

@@ -4,17 +4,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 import tri_gpu_dialect.dialect  # noqa: F401  registers ttg
 from tri_core.api import CommonOptions, Pass, StageContext, Target, TargetKey, TargetSpec
 from tri_core.dialects.tt import TT
 from tri_core.mlir import ir, registry, session
 from tri_gpu_dialect.passes import ConvertTritonToTritonGPU, VerifyLayouts
-
-# the machines that run the tests are shared: no deadline per example
-settings.register_profile("tri", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("tri")
 
 
 # a module at a time: whoever holds the session keeps other packages' threads from compiling

@@ -8,7 +8,7 @@ import pytest
 
 from tri_core import mlir
 from tri_core.mlir import ir
-from tri_core.passes.origins import argument_of, is_zero, reaches
+from tri_core.passes.origins import argument_of, arguments_of, is_zero, reaches
 
 _LOOP = """
 %c0 = arith.constant 0 : i32
@@ -22,6 +22,15 @@ _LOOP = """
   scf.yield YIELDED : tensor<8xptr<f32>>, tensor<8xptr<f32>>
 }
 %w = "tt.load"(%r#0) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<8xptr<f32>>) -> tensor<8xf32>
+"""
+_CHOSEN = """
+%c0 = arith.constant 0 : i32
+%positive = arith.cmpi sgt, %n, %c0 : i32
+%selected = arith.select %positive, %p, %q : ptr<f32>
+%branched = scf.if %positive -> (ptr<f32>) { scf.yield %p : ptr<f32> } else { scf.yield OTHER : ptr<f32> }
+%number = arith.extsi %n : i32 to i64
+%made = "tt.int_to_ptr"(%number) : (i64) -> ptr<f32>
+%mixed = arith.select %positive, %p, %made : ptr<f32>
 """
 _VALUES = """
 %i0 = arith.constant 0 : i32
@@ -69,6 +78,30 @@ def test_a_carried_pointer_is_followed_if_it_is_computed_from_itself(
     inside, behind = (op for op in found if op.name == "tt.load")
     for load in (inside, behind):
         assert argument_of(load.operands[0]) == (first if known else None)
+
+
+@pytest.mark.parametrize("yielded", ["%next, %b", "%b, %next"])
+def test_arguments_of_carried_pointers(ops: Callable[[str], list[ir.Operation]], yielded: str) -> None:
+    """Pointers that change places are of both arguments."""
+    found = ops(_LOOP.replace("YIELDED", yielded))
+    (function,) = (op for op in found if op.name == "tt.func")
+    first, second, _ = function.regions[0].blocks[0].arguments
+    expected = {first} if yielded.startswith("%next") else {first, second}
+    for load in (op for op in found if op.name == "tt.load"):
+        assert arguments_of(load.operands[0]) == expected
+
+
+@pytest.mark.parametrize("other", ["%p", "%q", "%made_before"])
+def test_arguments_of_chosen_pointers(ops: Callable[[str], list[ir.Operation]], other: str) -> None:
+    made = '%wide = arith.extsi %n : i32 to i64\n%made_before = "tt.int_to_ptr"(%wide) : (i64) -> ptr<f32>\n'
+    found = ops(made + _CHOSEN.replace("OTHER", other))
+    (function,) = (op for op in found if op.name == "tt.func")
+    first, second, _ = function.regions[0].blocks[0].arguments
+    selected, mixed = (op.results[0] for op in found if op.name == "arith.select")
+    (branched,) = (op.results[0] for op in found if op.name == "scf.if")
+    assert arguments_of(selected) == {first, second}
+    assert arguments_of(mixed) is None
+    assert arguments_of(branched) == {"%p": {first}, "%q": {first, second}}.get(other)
 
 
 def test_zeros(ops: Callable[[str], list[ir.Operation]]) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tri_core.dialects.tt import FuncOp, SplatOp
-from tri_core.ir.regions import For
+from tri_core.ir.regions import For, predecessors
 from tri_core.ir.traits import derives_pointer, source_of
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import arith, ir
 from tri_core.passes.rewriting import producer
 
-__all__ = ["argument_of", "is_zero", "reaches"]
+__all__ = ["argument_of", "arguments_of", "is_zero", "reaches"]
 
 #: steps after which a question is given up
 _MOST = 64
@@ -60,6 +60,38 @@ def argument_of(pointer: ir.Value) -> ir.Value | None:
         else:
             return None
     return None
+
+
+def arguments_of(pointer: ir.Value) -> frozenset[ir.Value] | None:
+    """The function's arguments one of which ``pointer``, perhaps a tensor of them, is computed from, through loops, branches and selects.
+
+    None: it may come from elsewhere, out of memory or of an integer.
+    """
+    ahead, seen, found = [pointer], {pointer}, set[ir.Value]()
+    while ahead:
+        value = ahead.pop()
+        sources = _pointer_sources(value)
+        if sources is None or len(seen) > _MOST:
+            return None
+        if not sources:
+            found.add(value)
+        fresh = [source for source in sources if source not in seen]
+        seen.update(fresh)
+        ahead += fresh
+    return frozenset(found)
+
+
+def _pointer_sources(pointer: ir.Value) -> list[ir.Value] | None:
+    """Values that ``pointer`` is derived from, one step back: none for a function's argument; None where they are not known."""
+    if (given := predecessors(pointer)) is not None:
+        return given
+    op = producer(pointer)
+    if op is None:
+        return [] if isa(pointer.owner.owner.operation, FuncOp) else None
+    if isa(op, arith.SelectOp):
+        select = cast(op, arith.SelectOp)
+        return [select.true_value, select.false_value]
+    return [source_of(op)] if derives_pointer(op.name) else None
 
 
 def _stays(body: ir.Block, number: int) -> bool:

@@ -3,6 +3,9 @@
 The schedule has two stages: the loads of dots' operands with all that their addresses and masks are computed
 from, and everything else, ``num_stages - 1`` iterations later.  A load that another load's address needs runs
 in the first stage as well.
+
+A load may pass what the loop writes through other arguments of the kernel: these do not overlap what it reads.  A pointer from elsewhere
+(a table of pointers, an integer) may point anywhere: its loads run ahead in loops that write nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
+from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.access import access_of, global_load
 from tri_core.ir.effects import (
     READ_DESCRIBED,
@@ -28,7 +32,7 @@ from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
-from tri_core.passes.origins import argument_of, reaches
+from tri_core.passes.origins import arguments_of, reaches
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import LocalAllocOp, LocalDeallocOp, WarpGroupDotOp
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
@@ -70,10 +74,10 @@ def pipelined_loads(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -
     reach = _Reach(body, ops)
     for op in ops:
         load = global_load(op)
-        if load is not None and _feeds_dot(op) and suits(op):
-            root = argument_of(load.address)
-            if root is not None and root not in written and reach.add(op, loop, written):
-                found.loads.append(op)
+        if load is None or not _feeds_dot(op) or not suits(op) or _may_be_written(load.address, written):
+            continue
+        if reach.add(op, loop, written):
+            found.loads.append(op)
     if not found.loads:
         return None
     found.ops = [op for op in ops if op.results and op.results[0] in reach.results]
@@ -94,9 +98,8 @@ def obstacle(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> str |
         return "it does what loads must not be moved before"
     if not any(suits(op) for op in loads):
         return "no load of an operand is a copy of a matrix, in accesses of a width that asynchronous copies have"
-    roots = [argument_of(load.address) for load in found.values()]
-    if all(root is None or root in written for root in roots):
-        return "it may write what it loads, or it is not known which array that is"
+    if all(_may_be_written(load.address, written) for load in found.values()):
+        return "it may write what it loads"
     reach = _Reach(body, ops)
     if not any(suits(op) and reach.add(op, loop, written) for op in loads):
         return "the addresses of its loads depend on what the iteration before computes"
@@ -112,14 +115,22 @@ def _written(loop: ir.Operation) -> set[ir.Value] | None:
     for op in all_ops(loop):
         written = _address_written(op)
         if written is not None:
-            root = argument_of(written)
+            roots = arguments_of(written)
             used = any(next(iter(r.uses), None) is not None for r in op.results)
-            if root is None or used:
+            if roots is None or used:
                 return None
-            found.add(root)
-        elif isa(op, While) or may_have(op, *_ORDERING):
+            found |= roots
+        elif isa(op, While) or may_have(op, *_ORDERING) or reads_again(op):
             return None
     return found
+
+
+def _may_be_written(address: ir.Value, written: set[ir.Value]) -> bool:
+    """Whether what ``address`` points to may be what is written through the arguments ``written``."""
+    if not written:
+        return False
+    roots = arguments_of(address)
+    return roots is None or not written.isdisjoint(roots)
 
 
 def _address_written(op: ir.Operation) -> ir.Value | None:
@@ -187,8 +198,7 @@ class _Reach:
                 continue
             load = global_load(op)
             if load is not None:
-                root = argument_of(load.address)
-                if root is None or root in written:
+                if _may_be_written(load.address, written):
                     return False
             elif not is_rematerializable(op):
                 return False
