@@ -45,17 +45,19 @@ _REGISTERS = 65536
 
 _SPACES = {"generic": 0, "global": 1, "shared": 3, "constant": 4, "cluster": 7}
 
+#: ``.cv`` and ``.wt`` are weak in PTX: ptxas deletes a loop that only waits by ``ld.cv``, and of two ``st.wt`` the first.  The volatile accesses are
+#: the same instructions (``STRONG.SYS``), as many as are written
 _LOAD_CACHE = {
     CacheModifier.CA: ".ca",
     CacheModifier.CG: ".cg",
     CacheModifier.CS: ".cs",
-    CacheModifier.CV: ".cv",
+    CacheModifier.CV: ".volatile",
 }
 _STORE_CACHE = {
     CacheModifier.WB: ".wb",
     CacheModifier.CG: ".cg",
     CacheModifier.CS: ".cs",
-    CacheModifier.WT: ".wt",
+    CacheModifier.WT: ".volatile",
 }
 _PRIORITY = {EvictionPolicy.EVICT_FIRST: "evict_first", EvictionPolicy.EVICT_LAST: "evict_last"}
 
@@ -285,7 +287,7 @@ class NvidiaPrimitives(Primitives):
 
     def _cache(self, access: Access, names: Mapping[CacheModifier, str]) -> tuple[str, str]:
         """The modifiers of an instruction, and the L2 policy that goes with an eviction priority."""
-        if access.volatile and access.cache is not CacheModifier.CV:
+        if access.volatile:
             return ".volatile", ""
         cache = names.get(access.cache, "")
         priority = _PRIORITY.get(access.evict, "")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from tri_backend_amd.dialect.block import BUFFER
 from tri_backend_amd.lowering.buffers import has_place, place_of_access
 from tri_backend_amd.lowering.primitives import AmdPrimitives
+from tri_core.dialects.tt.accesses import reads_again
 from tri_core.dialects.tt.enums import CacheModifier, EvictionPolicy
 from tri_core.errors import InternalError, Unsupported
 from tri_core.ir.views import isa
@@ -128,7 +129,7 @@ def _access(op: ir.Operation, align: int) -> Access:
     def read(name: str) -> int:
         return ir.IntegerAttr(op.attributes[name]).value if name in op.attributes else 1
 
-    return Access(align, CacheModifier(read("cache")), EvictionPolicy(read("evict")), False)
+    return Access(align, CacheModifier(read("cache")), EvictionPolicy(read("evict")), reads_again(op))
 
 
 # --- groups -----------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from tri_backend_cpu.lower import assembly, atomics, memory
 from tri_backend_cpu.lower.evaluator import Evaluator
 from tri_backend_cpu.lower.place import Address, Lanes, Place
 from tri_backend_cpu.lower.report import report_failure, report_print
+from tri_core.dialects.tt.enums import CacheModifier
 from tri_core.mlir import ir
 
 __all__ = ["act", "before", "has_rule"]
@@ -39,7 +40,14 @@ def _store(e: Evaluator, member: Effect, place: Place) -> None:
     value = op.operand("value")
     where, mask = e.address(op.operand("ptr"), place), e.mask(op.optional("mask"), place)
     mask = _checked(e, op, where, mask)
-    memory.store(e, where, e.lanes(value, place), mask, value.dtype, streams=True)
+    stored = e.lanes(value, place)
+    if op.attributes.get("cache") != CacheModifier.WT:
+        memory.store(e, where, stored, mask, value.dtype, streams=True)
+        return
+    # others may wait for it: it is neither merged with others nor overtaken
+    memory.fence(e)
+    memory.store(e, where, stored, mask, value.dtype)
+    memory.fence(e)
 
 
 def _checked(e: Evaluator, op: Op, where: Address, mask: Lanes | None) -> Lanes | None:

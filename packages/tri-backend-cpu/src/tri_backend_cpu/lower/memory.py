@@ -190,6 +190,12 @@ def _load_vector(
         return b.from_storage(loaded, dtype)
 
 
+def fence(e: Values) -> None:
+    """The compiler moves none of the kernel's accesses over this point of the innermost level of the nest."""
+    with e.frame.at(len(e.frame.points) - 1) as b:
+        b.fence_compiler()
+
+
 def store(
     e: Values, where: Address, value: Lanes, mask: Lanes | None, dtype: DType, *, streams: bool = False
 ) -> None:

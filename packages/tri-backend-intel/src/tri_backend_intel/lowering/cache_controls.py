@@ -37,10 +37,10 @@ _STORES = _Controls(6443, {CacheModifier.WB: 2, CacheModifier.WT: 1, _CG: 0, _CS
 
 
 def controlled(b: Builder, pointer: ir.Value, access: Access, *, store: bool) -> ir.Value:
-    """``pointer`` with the control that ``access`` asks for; as it is where none is asked for, or the access is volatile."""
+    """``pointer`` with the control that ``access`` asks for; as it is where none is asked for, or for a volatile load."""
     controls = _STORES if store else _LOADS
     control = controls.modifiers.get(access.cache, controls.policies.get(access.evict))
-    if control is None or access.volatile:
+    if control is None or (access.volatile and not store):
         return pointer
     numbers = {"decoration": controls.decoration, "control": control}
     attributes: dict[str, ir.Attribute] = {k: ir.IntegerAttr.get(b.i32, v) for k, v in numbers.items()}

@@ -101,9 +101,9 @@ def test_predicated_accesses_of_all_types_assemble(name, other):
     [
         (CacheModifier.CA, EvictionPolicy.NORMAL, "ld.global.ca.v4", "st.global.v4"),
         (CacheModifier.CG, EvictionPolicy.NORMAL, "ld.global.cg.v4", "st.global.cg.v4"),
-        (CacheModifier.CV, EvictionPolicy.NORMAL, "ld.global.cv.v4", "st.global.v4"),
+        (CacheModifier.CV, EvictionPolicy.NORMAL, "ld.volatile.global.v4", "st.global.v4"),
         (CacheModifier.CS, EvictionPolicy.NORMAL, "ld.global.cs.v4", "st.global.cs.v4"),
-        (CacheModifier.WT, EvictionPolicy.NORMAL, "ld.global.v4", "st.global.wt.v4"),
+        (CacheModifier.WT, EvictionPolicy.NORMAL, "ld.global.v4", "st.volatile.global.v4"),
         (CacheModifier.NONE, EvictionPolicy.EVICT_FIRST, "ld.global.L1::evict_first.L2::cache_hint.v4", None),
         (CacheModifier.NONE, EvictionPolicy.EVICT_LAST, "ld.global.L1::evict_last.L2::cache_hint.v4", None),
     ],

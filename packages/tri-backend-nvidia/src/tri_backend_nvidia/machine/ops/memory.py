@@ -31,6 +31,8 @@ REGISTER = {8: "h", 16: "h", 32: "r", 64: "l"}
 def _instruction(kind: str, modifiers: str, policy: str, words: int, width: int) -> str:
     hint = ".L2::cache_hint" if policy else ""
     vector = f".v{words}" if words > 1 else ""
+    if modifiers == ".volatile":  # an order, which comes before the state space
+        return f"{kind}.volatile.global{vector}.b{width}"
     return f"{kind}.global{modifiers}{hint}{vector}.b{width}"
 
 
@@ -49,7 +51,7 @@ def group(registers: Sequence[str]) -> str:
 class LoadOp(MachineOp, dialect=NVM, name="load"):
     """``ld.global``: a scalar or vector where ``predicate``, ``other`` elsewhere.
 
-    ``modifiers`` follow the state space in the instruction's name (``.cg``, ``.L1::evict_first``);
+    ``modifiers`` follow the state space in the instruction's name (``.cg``, ``.L1::evict_first``), or are ``.volatile``;
     ``policy`` is the L2 priority (``evict_first``, ...) or empty.
     """
 

@@ -1,11 +1,11 @@
-"""What loads say about how they reach memory."""
+"""Accesses that no compiler may keep, merge or leave out, because other programs wait by them."""
 
 from __future__ import annotations
 
 from tri_core.dialects.tt.enums import CacheModifier
 from tri_core.mlir import ir
 
-__all__ = ["reads_again"]
+__all__ = ["reads_again", "writes_through"]
 
 
 def reads_again(load: ir.Operation) -> bool:
@@ -17,3 +17,8 @@ def reads_again(load: ir.Operation) -> bool:
     if "isVolatile" in load.attributes and ir.BoolAttr(load.attributes["isVolatile"]).value:
         return True
     return "cache" in load.attributes and ir.IntegerAttr(load.attributes["cache"]).value == CacheModifier.CV
+
+
+def writes_through(store: ir.Operation) -> bool:
+    """Whether each execution of ``store`` goes to memory: its cache modifier is ``.wt``, by which flags are set that other programs wait for."""
+    return "cache" in store.attributes and ir.IntegerAttr(store.attributes["cache"]).value == CacheModifier.WT

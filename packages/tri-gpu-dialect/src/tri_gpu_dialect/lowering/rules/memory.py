@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tri_core.dialects.tt import PointerType
-from tri_core.dialects.tt.accesses import reads_again
+from tri_core.dialects.tt import PointerType, StoreOp
+from tri_core.dialects.tt.accesses import reads_again, writes_through
 from tri_core.dialects.tt.enums import CacheModifier, EvictionPolicy
+from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import shared, vector_access
@@ -15,7 +16,6 @@ from tri_gpu_dialect.lowering.indices import is_owner
 from tri_gpu_dialect.lowering.primitives import Access
 from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.lowering.words import bit_width, from_memory, memory_type, to_memory
-from tri_gpu_dialect.plans.attributes import flag
 
 __all__ = ["RULES", "both", "load_tensor", "owning_thread", "spread", "vectors_of", "with_copies"]
 
@@ -63,8 +63,8 @@ def _access(ctx: Lowering, op: ir.Operation, align: int) -> Access:
 
 
 def _is_volatile(op: ir.Operation) -> bool:
-    """Whether no compiler behind us may keep what is loaded; stores with modifiers are as other stores."""
-    return reads_again(op) if op.name == "tt.load" else flag(op, "isVolatile")
+    """Whether no compiler behind us may keep what is loaded, or leave out what is stored."""
+    return writes_through(op) if isa(op, StoreOp) else reads_again(op)
 
 
 def load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
