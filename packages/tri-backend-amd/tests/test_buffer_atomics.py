@@ -90,3 +90,25 @@ def test_instructions(arch: str, kind: str, element: str) -> None:
 def test_others_have_whole_addresses(arch: str, small: bool, sem: str) -> None:
     text = str(compiled(f"amd:{arch}", "add", "fp32", sem, small).asm["amdgcn"])
     assert "buffer_atomic" not in text
+
+
+@tri.jit
+def spread_old(out, old, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+    was = tl.atomic_add(out + rows, rows, sem="relaxed")
+    tl.store(old + rows[:, None] * COLUMNS + columns[None, :], was[:, None] + columns[None, :])
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1201"])
+def test_threads_that_hold_copies_have_the_old_values_too(arch: str) -> None:
+    """One thread of those that hold an element adds; all of them store."""
+    rows, columns = 8, 256
+    facts: dict[Any, Any] = {(i,): [["tt.divisibility", 16], ["tt.pointer_range", 32]] for i in range(2)}
+    kinds = {"out": "*i32", "old": "*i32", "ROWS": "constexpr", "COLUMNS": "constexpr"}
+    source = tri.ASTSource(spread_old, kinds, {"ROWS": rows, "COLUMNS": columns}, facts)
+    made = tri.compile(source, target=f"sim:amd:{arch}", options={"num_warps": 4})
+    out, old = np.arange(rows, dtype=np.int32) * 1000, np.zeros((rows, columns), np.int32)
+    before = out.copy()
+    made[(1, 1, 1)](out, old)
+    np.testing.assert_array_equal(old, before[:, None] + np.arange(columns))
+    np.testing.assert_array_equal(out, before + np.arange(rows))

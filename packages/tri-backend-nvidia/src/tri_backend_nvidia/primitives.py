@@ -81,6 +81,8 @@ _ATOMIC = {
     AtomicOp.UMAX: ("max", "u"),
     AtomicOp.UMIN: ("min", "u"),
 }
+#: element -> how vectors treat subnormal numbers, and the words that they are made of; source: PTX ISA 8.1, "atom"
+_VECTOR_ADD = {"f16": ("noftz.", "f16x2"), "bf16": ("noftz.", "bf16x2"), "f32": ("", "f32")}
 _FLOAT_ADD = {"f16": "noftz.f16", "bf16": "noftz.bf16", "f32": "f32", "f64": "f64"}
 
 
@@ -329,7 +331,7 @@ class NvidiaPrimitives(Primitives):
         predicate: ir.Value | None,
         access: AtomicAccess,
     ) -> ir.Value:
-        """``atom`` of global memory; Unsupported for element types that it does not have."""
+        """``atom`` or ``red`` of global memory; Unsupported for element types that it does not have."""
         if pointer.type != b.ptr(self.address_space("global")):
             # LLVM's own is as good, and knows the other memories
             return super().atomic_rmw(b, kind, pointer, value, predicate, access)
@@ -350,12 +352,23 @@ class NvidiaPrimitives(Primitives):
         narrowest = 16 if kind is None else 32
         return name.startswith("!llvm.ptr") or element.width >= narrowest
 
+    def atomic_width(self, kind: AtomicOp, element: ir.Type) -> int:
+        """16 bytes of floats from compute capability 9.0 on, pairs of f16 before: additions."""
+        name = str(element)
+        if kind is not AtomicOp.FADD or name not in _VECTOR_ADD:
+            return 1
+        if self.target.has("vector-atomics"):
+            return 128 // element.width
+        return 2 if name == "f16" else 1
+
     def nanoseconds(self, b: Builder) -> ir.Value:
         """``%globaltimer``."""
         return ClockOp.build([], [b.i64])[0]
 
     def _atomic(self, kind: AtomicOp, type_: ir.Type) -> tuple[str, str]:
         """The instruction's operation and type."""
+        if isinstance(type_, ir.VectorType):
+            return self._vector_addition(kind, type_)
         name = str(type_)
         if (
             kind is AtomicOp.FADD
@@ -371,6 +384,17 @@ class NvidiaPrimitives(Primitives):
         raise Unsupported(
             f"{self.target} has no atomic {kind.name.lower()} on {name}", remedy="use i32, i64, fp32 or fp16"
         )
+
+    def _vector_addition(self, kind: AtomicOp, type_: ir.VectorType) -> tuple[str, str]:
+        """Of a vector of floats, in words of 32 bits."""
+        element, (count,) = type_.element_type, type_.shape
+        if count > self.atomic_width(kind, element):
+            raise Unsupported(
+                f"{self.target} has no atomic {kind.name.lower()} on {type_}", remedy="ask atomic_width first"
+            )
+        rounding, word = _VECTOR_ADD[str(element)]
+        words = count * element.width // 32
+        return "add", f"{rounding}v{words}.{word}" if words > 1 else f"{rounding}{word}"
 
     def atomic_cas(
         self,

@@ -481,6 +481,42 @@ for _order in (".relaxed.gpu", ".acq_rel.sys"):
         _atomic(_combine, _kind, _order, *_HELD_FLOATS[_kind], _whole(_HELD_FLOATS[_kind][0]))
 
 
+#: element -> NumPy's type, prefix and word of the instruction
+_VECTORS = {"f16": ("f2", "noftz.", "f16x2"), "bf16": ("u2", "noftz.", "bf16x2"), "f32": ("f4", "", "f32")}
+
+
+def _vector_atomic(element: str, count: int, *, is_read: bool) -> None:
+    """A vector per thread where the condition says so; ``red`` where the old values are not stored."""
+    dtype, prefix, word = _VECTORS[element]
+    words = count * (2 if element == "f32" else 1) // 2
+    kind = f"{prefix}v{words}.{word}" if words > 1 else f"{prefix}{word}"
+
+    def body(k: Kernel) -> None:
+        type_ = k.type(f"vector<{count}x{element}>")
+        value, attributes = (
+            k.b.load(k.place(1), type_),
+            {"combine": "add", "kind": kind, "order": ".relaxed.gpu"},
+        )
+        old = build(AtomicRmwOp, [k.place(0), value, k.condition(2)], [type_], **attributes)[0]
+        if is_read:
+            k.b.store(k.b.select(k.condition(2), old, value), k.place(3))
+
+    column, whole = (dtype, count), _whole(dtype)
+
+    def make(rng: np.random.Generator, rows: int) -> np.ndarray:
+        return whole(rng, rows * count).reshape(rows, count)
+
+    name = f"atomic_rmw-add-{kind}-{'atom' if is_read else 'red'}"
+    outputs = (column,) if is_read else ()
+    add(name, AtomicRmwOp, (column, column, "i4"), outputs, body, each(make, make, coin), changes=(0,))
+
+
+for _element, _counts in {"f16": (2, 4, 8), "bf16": (2, 4, 8), "f32": (2, 4)}.items():
+    for _count in _counts:
+        for _is_read in (False, True):
+            _vector_atomic(_element, _count, is_read=_is_read)
+
+
 def _swap(bits: int, dtype: str) -> None:
     def body(k: Kernel) -> None:
         type_ = k.b.int_type(bits)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from tri_core import mlir
+from tri_core.dialects.tt.enums import AtomicOp
 from tri_core.errors import DeviceError
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import Blocked
@@ -206,8 +207,8 @@ def test_kinds_of_atomics_under_a_mask(kind: int, oracle: Any) -> None:
 class Packs(ReferencePrimitives):
     """Hardware that adds two neighbours at once."""
 
-    def has_packed_add(self, element: ir.Type) -> bool:
-        return str(element) in ("f16", "bf16")
+    def atomic_width(self, kind: AtomicOp, element: ir.Type) -> int:
+        return 2 if kind is AtomicOp.FADD and str(element) in ("f16", "bf16") else 1
 
 
 @pytest.mark.parametrize("words", [ReferencePrimitives, Packs])

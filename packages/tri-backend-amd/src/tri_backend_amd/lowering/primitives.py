@@ -268,9 +268,10 @@ class AmdPrimitives(Primitives):
             return super().atomic_rmw(b, kind, pointer, value, predicate, access)
         return self._buffer.atomic(b, kind, pointer, value, predicate)
 
-    def has_packed_add(self, element: ir.Type) -> bool:
-        """Of f16 since MI200, of bf16 since MI300, and both in RDNA4."""
-        return any(self.target.has(family) for family in _PACKED_ADDITIONS.get(str(element), ()))
+    def atomic_width(self, kind: AtomicOp, element: ir.Type) -> int:
+        """Pairs are added: of f16 since MI200, of bf16 since MI300, and both in RDNA4."""
+        families = _PACKED_ADDITIONS.get(str(element), ()) if kind is AtomicOp.FADD else ()
+        return 2 if any(self.target.has(family) for family in families) else 1
 
     def has_buffer_atomic(self, kind: AtomicOp, element: ir.Type, access: AtomicAccess) -> bool:
         """Whether :meth:`buffer` knows ``kind`` on ``element``: what orders nothing else, of 32 bits or packed additions.
@@ -279,7 +280,7 @@ class AmdPrimitives(Primitives):
         """
         if access.sem is not MemSemantic.RELAXED or access.scope is MemSyncScope.SYSTEM:
             return False
-        if kind is AtomicOp.FADD and self.has_packed_add(element):
+        if self.atomic_width(kind, element) > 1:
             return str(element) == "f16" or not self.target.has("cdna3")
         if kind is AtomicOp.FADD:
             return str(element) == "f32" and not (self.target.has("cdna1") or self.target.has("rdna2"))

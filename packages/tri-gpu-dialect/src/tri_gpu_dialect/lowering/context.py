@@ -451,6 +451,8 @@ class Lowering:
                 remedy="a plugin may add a rule for it through tri_lowering, or its dialect declare it Decomposable",
             )
         made, values = decompose(op)
+        for result, value in zip(op.results, values, strict=True):
+            result.replace_all_uses_with(value)  # rules ask whether anybody reads what their op gives
         for inner in made:
             self.axes.learn(inner)
             self.lower_op(inner)

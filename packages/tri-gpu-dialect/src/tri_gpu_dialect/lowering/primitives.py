@@ -251,7 +251,7 @@ class Primitives(abc.ABC):
         predicate: ir.Value | None,
         access: AtomicAccess,
     ) -> ir.Value:
-        """Atomic read-modify-write of a scalar (see :meth:`has_packed_add`); yields the old value, anything where the predicate is false."""
+        """Atomic read-modify-write of a scalar, or of a vector (see :meth:`atomic_width`); yields the old value, anything where the predicate is false."""
 
         def body() -> list[ir.Value]:
             attributes = {
@@ -295,9 +295,14 @@ class Primitives(abc.ABC):
         """
         return not isinstance(element, (ir.IntegerType, ir.FloatType)) or element.width >= 32
 
-    def has_packed_add(self, element: ir.Type) -> bool:
-        """Whether :meth:`atomic_rmw` adds vectors of two neighbours of ``element``, a float of 16 bits, in an aligned word."""
-        return False
+    def atomic_width(self, kind: AtomicOp, element: ir.Type) -> int:
+        """How many neighbours of ``element``, aligned as a whole, :meth:`atomic_rmw` takes at once as a vector: a power of two.
+
+        Each element is changed atomically, the vector as a whole need not be.  Where it is more than 1, all smaller powers
+        down to 2 are known as well; single elements are for :meth:`has_atomic` to say.
+        """
+        del kind, element
+        return 1
 
     def nanoseconds(self, b: Builder) -> ir.Value:
         """A clock that only goes forward, i64, in nanoseconds."""

@@ -4,8 +4,19 @@
 
 from collections.abc import Sequence
 
-from tri_backend_nvidia.machine.base import NVM, Array, In, Out, always, bits_of, from_words, text, to_words
-from tri_backend_nvidia.machine.ops.memory import REGISTER
+from tri_backend_nvidia.machine.base import (
+    NVM,
+    Array,
+    In,
+    Out,
+    always,
+    bits_of,
+    from_words,
+    text,
+    to_words,
+    word_bits,
+)
+from tri_backend_nvidia.machine.ops.memory import REGISTER, group
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
@@ -15,10 +26,11 @@ _CLOBBER = "~{memory}"
 
 
 class AtomicRmwOp(MachineOp, dialect=NVM, name="atomic_rmw"):
-    """``atom``: changes memory where ``predicate``; the old value, anything elsewhere.
+    """``atom``: changes memory where ``predicate``; the old value, anything elsewhere; ``red`` where nobody reads that.
 
     ``combine`` is ``add``, ``min``, ``max``, ``and``, ``or``, ``xor``, ``exch`` or ``inc`` (up to ``value``, then 0), ``type`` the instruction's
-    type (``u32``, ``s64``, ``f32``, ``noftz.f16``, ``b32``), ``order`` the memory order and scope (``.acq_rel.gpu``).
+    type (``u32``, ``s64``, ``f32``, ``noftz.f16``, ``b32``; of vectors with their size in words, ``v4.f32``, ``noftz.v2.bf16x2``), ``order`` the
+    memory order and scope (``.acq_rel.gpu``).
     """
 
     pointer: In
@@ -32,19 +44,23 @@ class AtomicRmwOp(MachineOp, dialect=NVM, name="atomic_rmw"):
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """Inline assembly that LLVM moves no memory access across."""
         type_ = self.value.type
-        register = REGISTER[bits_of(type_)]
-        guard = "" if always(self.predicate) else "@$3 "
+        words = to_words(b, self.value)
+        count, register = len(words), REGISTER[word_bits(type_)]
         order, _, scope = text(self.order).rpartition(".")
+        combine = text(self.combine)
+        # `red` exchanges nothing, and has no order of a load
+        is_read = bool(list(self.result.uses)) or combine == "exch" or order not in (".relaxed", ".release")
         # the assembler takes the words in any order; this one is Triton's, which its users look for
-        name = f"atom.global.{scope}{order}.{text(self.combine)}.{text(self.kind)}"
-        (word,) = to_words(b, self.value)
-        words = b.inline_asm(
-            f"{guard}{name} $0, [$1], $2;",
-            f"={register},l,{register},b,{_CLOBBER}",
-            [self.pointer, word, self.predicate],
-            [word.type],
-        )
-        return [from_words(b, words, type_)]
+        name = f"{'atom' if is_read else 'red'}.global.{scope}{order}.{combine}.{text(self.kind)}"
+        results = count if is_read else 0
+        guard = "" if always(self.predicate) else f"@${results + count + 1} "
+        old, new = ([f"${first + i}" for i in range(count)] for first in (0, results + 1))
+        place = [group(old)] if is_read else []
+        body = f"{guard}{name} {', '.join([*place, f'[${results}]', group(new)])};"
+        constraints = ",".join([f"={register}"] * results + ["l"] + [register] * count + ["b", _CLOBBER])
+        types = [w.type for w in words] if is_read else []
+        given = b.inline_asm(body, constraints, [self.pointer, *words, self.predicate], types)
+        return [from_words(b, given, type_) if is_read else self.value]
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """One thread after another, in the order of their numbers."""

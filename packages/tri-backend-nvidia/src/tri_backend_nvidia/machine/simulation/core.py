@@ -145,7 +145,7 @@ def atomic_rmw(
     number = np.dtype(value.dtype.str.replace("i", "u")) if kind.startswith("u") else value.dtype
 
     def step(old: Array, new: Array) -> Array:
-        if kind.endswith(".bf16"):  # its bits, as integers
+        if ".bf16" in kind:  # its bits, as integers
             return to_bf16(function(to_f32(old), to_f32(new))).view(value.dtype)
         return function(old.view(number), new.view(number)).astype(number).view(value.dtype)
 
@@ -176,16 +176,18 @@ def _in_turn(
     ``order`` is the instruction's memory order and scope (``.acq_rel.gpu``).
     """
     memory, dtype = cta.memory(_GLOBAL), values[0].dtype
-    result = np.zeros(cta.num_threads, dtype)
+    result = np.zeros_like(values[0])
+    count = result.size // len(result)
+    nbytes = count * dtype.itemsize
     threads = np.flatnonzero(cta.active & predicate)
-    with _atomic(cta, pointer[threads], threads, dtype.itemsize, order):
+    with _atomic(cta, pointer[threads], threads, nbytes, order):
         for thread in threads:
             alone = np.arange(cta.num_threads) == thread
             one = slice(thread, thread + 1)
-            found: Array = memory.load(pointer, dtype, alone)
+            found: Array = memory.load(pointer, dtype, alone, count, nbytes).reshape(result.shape)
             result[one] = found[one]
             found[one] = step(result[one], *(v[one] for v in values))
-            memory.store(pointer, found, alone)
+            memory.store(pointer, found, alone, nbytes)
     return result
 
 

@@ -10,10 +10,9 @@ from tri_gpu_dialect.layouts import BLOCK
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
 from tri_gpu_dialect.lowering.indices import coordinates, linear_indices
 from tri_gpu_dialect.lowering.primitives import AtomicAccess
-from tri_gpu_dialect.lowering.rules.floats import is_emulated
 from tri_gpu_dialect.lowering.rules.memory import both, owning_thread, spread, with_copies
-from tri_gpu_dialect.lowering.rules.packed_atomics import add_packed, pairs
 from tri_gpu_dialect.lowering.rules.swap_loops import compare_and_swap, modify
+from tri_gpu_dialect.lowering.rules.vector_atomics import modify_group, vector_groups
 from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.lowering.words import bit_width, from_memory, is_pointer, memory_type, to_memory
 
@@ -42,16 +41,14 @@ def atomic_rmw(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     addresses, values = ctx.registers(view.ptr), ctx.registers(view.val)
     masks = None if view.mask is None else spread(ctx.registers(view.mask), len(addresses))
     owner = owning_thread(ctx, view.ptr.type)
+    is_read = _is_read(op)
     old: dict[int, ir.Value] = {}
-    is_packed = kind is AtomicOp.FADD and not is_emulated(ctx, element) and ctx.hw.has_packed_add(element)
-    for group in pairs(ctx, view.ptr, view.mask) if is_packed else _single(ctx, view.ptr):
-        first = group[0]
-        predicate = both(ctx, owner, None if masks is None else masks[first])
-        if is_packed:
-            added = add_packed(ctx, addresses[first], [values[r] for r in group], predicate, access)
-            old.update(zip(group, added, strict=True))
-        else:
-            old[first] = modify(ctx, kind, addresses[first], values[first], element, predicate, access)
+    for group in vector_groups(ctx, kind, element, view.ptr, view.mask):
+        predicate = both(ctx, owner, None if masks is None else masks[group[0]])
+        new = [values[r] for r in group]
+        found = modify_group(ctx, kind, addresses[group[0]], new, element, predicate, access)
+        # taken apart, what an instruction gives would count as read
+        old.update(zip(group, found if is_read else new, strict=True))
     return [_reported(ctx, op, old, view.ptr.type, owner)]
 
 
@@ -72,6 +69,11 @@ def atomic_cas(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return [_reported(ctx, op, old, view.ptr.type, owner)]
 
 
+def _is_read(op: ir.Operation) -> bool:
+    """Whether anybody reads the result of ``op``."""
+    return next(iter(op.results[0].uses), None) is not None
+
+
 def _single(ctx: Lowering, pointers: ir.Value) -> Sequence[tuple[int]]:
     """Registers one by one, without copies."""
     if not isinstance(pointers.type, ir.RankedTensorType):
@@ -86,7 +88,7 @@ def _reported(
     ctx: Lowering, op: ir.Operation, old: dict[int, ir.Value], type_: ir.Type, owner: ir.Value | None
 ) -> Registers:
     """Old values, for all threads that hold the element: the owner tells the others through memory."""
-    if owner is None or next(iter(op.results[0].uses), None) is None:
+    if owner is None or not _is_read(op):
         return with_copies(ctx, old, type_)
     b, base = ctx.b, ctx.scratch(op)
     tensor = isinstance(type_, ir.RankedTensorType)
@@ -177,7 +179,7 @@ def atomic_poll(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         wait = _waiter(ctx, addresses[register], expected[register], access, deadline)
         found[register] = wait()[0] if owner is None else b.if_(owner, wait, None, [b.i1])[0]
     result = _reported(ctx, op, found, view.ptr.type, owner)
-    if not isinstance(view.ptr.type, ir.RankedTensorType) and next(iter(op.results[0].uses), None) is None:
+    if not isinstance(view.ptr.type, ir.RankedTensorType) and not _is_read(op):
         ctx.cluster_barrier()  # one thread waits for all
     return [result]
 
