@@ -74,6 +74,8 @@ class CommonOptions:
             for name, value in (given or {}).items()
             if name in hints or name not in ignored
         }
+        # a switch that is None asks for nothing
+        given = {name: v for name, v in given.items() if v is not None or hints.get(name) is not bool}
         for name, value in given.items():
             if name not in hints:
                 near = difflib.get_close_matches(name, [*hints, *ignored])

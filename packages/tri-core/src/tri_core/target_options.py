@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import logging
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from tri_core import knobs
+from tri_core.errors import OptionError, TriError
 from tri_core.options import CommonOptions
 from tri_core.plugin_records import BackendInfo
 from tri_core.plugins import manager
 from tri_core.target import Target, TargetKey
 from tri_core.target_selection import resolve
 
-__all__ = ["architecture_of", "ignored_options", "parse_options", "target_by_options"]
+__all__ = [
+    "architecture_of",
+    "idle_options",
+    "ignored_options",
+    "options_elsewhere",
+    "parse_options",
+    "target_by_options",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +43,28 @@ _WITHOUT_EFFECT = frozenset(
         "supported_fp8_dtypes",
     )
 )
+#: options of Triton's compilers that not every target has, installed or not -> the values that ask for nothing; None does, too
+_IDLE: Mapping[str, Any] = {
+    "advanced_path": False,
+    "cluster_dims": (1, 1, 1),
+    "enable_persistent": False,
+    "enable_warp_specialization": False,
+    "generate_native_code": False,
+    "grf_mode": "default",
+    "instruction_sched_variant": "none",
+    "instrumentation_mode": "",
+    "launch_cooperative_grid": False,
+    "launch_pdl": False,
+    "maxnreg": None,
+    "num_buffers_warp_spec": 0,
+    "num_consumer_groups": 0,
+    "one_matrix_per_load_for_bT": False,
+    "optimize_epilogue": False,
+    "reg_dec_producer": 0,
+    "reg_inc_consumer": 0,
+    "split_barriers_scope": "None",
+    "warp_size": 0,
+}
 #: the architecture that a kernel is compiled for, whatever the device's is
 _ARCHITECTURE = ("override_arch", "arch")
 #: what ``enable_fp_fusion`` is where nobody says it
@@ -51,6 +83,33 @@ def ignored_options(target: Target) -> frozenset[str]:
     found = {name for info in manager().backends().values() for name in info.tuning_options}
     further = {*_WITHOUT_EFFECT, *_ARCHITECTURE, _DEFAULT_FUSION}
     return frozenset(found | further) - target.options_type.__dataclass_fields__.keys()
+
+
+def options_elsewhere() -> dict[str, Any]:
+    """Options that other targets have -> what they are when nobody says them: of Triton's compilers, and of the backends that are installed."""
+    found = dict(_IDLE)
+    for info in manager().backends().values():
+        with contextlib.suppress(TriError):  # one that is broken has no say in calls for others
+            made = resolve(TargetKey(info.name, info.architectures[0] if info.architectures else ""))
+            found |= {f.name: f.default for f in dataclasses.fields(made.options_type)}
+    return found
+
+
+def idle_options(target: Target, given: Mapping[str, Any]) -> frozenset[str]:
+    """Those of ``given`` that other targets than ``target`` have and that ask for nothing: None, or the other target's default.
+
+    OptionError for one that asks for something, which ``target`` cannot do.
+    """
+    foreign = given.keys() - target.options_type.__dataclass_fields__.keys() - ignored_options(target)
+    known = options_elsewhere() if foreign else {}
+    for name in sorted(foreign & known.keys()):
+        value, idle = given[name], known[name]
+        if value is not None and (value != idle or isinstance(value, bool) is not isinstance(idle, bool)):
+            raise OptionError(
+                f"{target.key} cannot do what option {name}={value!r} asks for; other targets can",
+                remedy=f"leave {name} out for this target, or pass {name}={idle!r}",
+            )
+    return frozenset(foreign & known.keys())
 
 
 def architecture_of(info: BackendInfo, named: object) -> str | None:
@@ -107,6 +166,7 @@ def parse_options(target: Target, given: Mapping[str, Any] | None) -> CommonOpti
         named.setdefault("enable_fp_fusion", named[_DEFAULT_FUSION])
     ignored = ignored_options(target)
     _note(target, unknown & ignored - _understood(target, named))
+    ignored |= idle_options(target, named)
     return target.options_type.parse(named, ignored)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from tri_runtime.base import RuntimeBase
 from tri_runtime.descriptors import DescriptorEncoder
 from tri_runtime.handles import Buffer, Device, DeviceMemory, Event, Stream
-from tri_runtime.limits import check_grid, check_resources
+from tri_runtime.limits import check_grid, check_resources, null_pointer
 from tri_runtime.packing import ArgumentPool, ArgumentTable, PackedArguments, argument_table
-from tri_runtime.parameters import check_parameters
+from tri_runtime.parameters import check_arguments, check_parameters
 from tri_runtime.process import ForkGuard
 from tri_runtime.registry import runtime
 from tri_runtime.staging import staged_copies
@@ -29,9 +29,11 @@ __all__ = [
     "RuntimeBase",
     "Stream",
     "argument_table",
+    "check_arguments",
     "check_grid",
     "check_parameters",
     "check_resources",
+    "null_pointer",
     "runtime",
     "staged_copies",
 ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tri_core.api import KernelMetadata, LaunchError
+from tri_core.api import KernelMetadata, LaunchError, Parameter
 from tri_core.resources import refusals
 
-__all__ = ["check_grid", "check_resources"]
+__all__ = ["check_grid", "check_resources", "null_pointer"]
 
 
 def check_resources(metadata: KernelMetadata, limits: Mapping[str, int]) -> None:
@@ -29,3 +29,11 @@ def check_grid(grid: tuple[int, int, int], limits: Mapping[str, int]) -> None:
                 f"the grid is {grid}; its {axis} extent must lie between 0 and {have}",
                 remedy="spread the programs over more grid axes, or let each handle more elements",
             )
+
+
+def null_pointer(kernel: str, parameter: Parameter) -> LaunchError:
+    """The error for ``parameter`` of ``kernel``, a pointer to host memory that is null."""
+    return LaunchError(
+        f"pointer argument {parameter.name!r} of {kernel} is null",
+        remedy="pass an array that owns memory; for no array at all, make the parameter a constexpr that is None",
+    )

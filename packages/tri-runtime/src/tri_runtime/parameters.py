@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 
-from tri_core.api import KernelImage, LaunchError
-from tri_runtime.packing import ArgumentTable
+from tri_core.api import Argument, KernelImage, LaunchError, Parameter
+from tri_runtime.limits import null_pointer
+from tri_runtime.packing import ArgumentTable, argument_table
 
-__all__ = ["check_parameters"]
+__all__ = ["check_arguments", "check_parameters"]
+
+
+def check_arguments(kernel: str, parameters: tuple[Parameter, ...], values: Sequence[Argument]) -> None:
+    """LaunchError when one of ``values`` is null for a pointer to host memory, or does not fit the type of its parameter.
+
+    For launchers that hand values over without packing them.
+    """
+    for parameter, value in zip(parameters, values, strict=True):
+        if parameter.is_pointer and not value:
+            raise null_pointer(kernel, parameter)
+    table = argument_table(parameters)
+    table.pack_into(ctypes.create_string_buffer(max(table.size, 1)), values)
 
 
 def check_parameters(image: KernelImage, found: Sequence[int | None] | None, table: ArgumentTable) -> None:

@@ -13,8 +13,8 @@ from tri_backend_cpu.runtime.kernel import CpuKernel
 from tri_backend_cpu.runtime.pool import ThreadPool
 from tri_backend_cpu.runtime.printing import Printer
 from tri_core import knobs
-from tri_core.api import Argument, InvalidAccess, KernelFault, Launch, LaunchError
-from tri_runtime import ArgumentTable, argument_table, check_grid
+from tri_core.api import Argument, InvalidAccess, KernelFault, Launch
+from tri_runtime import ArgumentTable, argument_table, check_grid, null_pointer
 
 __all__ = ["make_launch", "make_ordered_launch"]
 
@@ -84,7 +84,7 @@ def _make_launch(kernel: CpuKernel, address: int, facts: Facts, pool: ThreadPool
             return
         for index in pointers:
             if not args[index]:
-                raise _null(kernel, index)
+                raise null_pointer(kernel.name, kernel.parameters[index])
         threads = min(threads_of("CPU_THREADS"), total)
         chunk = max(1, total // (threads * _CHUNKS_PER_THREAD))
         try:
@@ -132,14 +132,6 @@ def _checked(
     finally:
         refused = checker.end(task.address)
     return refused
-
-
-def _null(kernel: CpuKernel, index: int) -> LaunchError:
-    name = kernel.parameters[index].name
-    return LaunchError(
-        f"pointer argument {name!r} of {kernel.name} is null",
-        remedy="pass an array that owns memory; for no array at all, make the parameter a constexpr that is None",
-    )
 
 
 def _failure(kernel: CpuKernel, facts: Facts, task: bytes, refused: KernelFault | None) -> KernelFault:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import operator
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
@@ -22,10 +21,12 @@ from tri.language.constexpr import unwrap
 from tri.language.tensor import tensor
 from tri.launch.arrays import TensorWrapper, describe
 from tri.launch.calls import call_site
-from tri.launch.specialize import specialize
+from tri.launch.specialize import one_device, specialize
 from tri.launch.tensor_descriptor import TensorDescriptor
-from tri_core.errors import LaunchError, OptionError
+from tri_core.abi import Parameter
+from tri_core.errors import LaunchError
 from tri_core.lazy_dataclasses import dataclass
+from tri_runtime import check_arguments, check_grid
 
 if TYPE_CHECKING:
     from tri.interpreter.builder import EagerBuilder
@@ -36,9 +37,10 @@ __all__ = ["Arguments"]
 
 
 class Arguments:
-    """The arguments of a call of ``function``: specialized as for a compile, not yet in memory; ``known`` names are options.
+    """The arguments of a call of ``function``: specialized as for a compile, not yet in memory.
 
-    ``source`` is what a compile for them would take.
+    ``source`` is what a compile for them would take, ``options`` what the call says beside them, ``place`` the device that the
+    arrays are on (None: host memory).
     """
 
     def __init__(
@@ -47,7 +49,6 @@ class Arguments:
         launcher: KernelLauncher,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        known: Collection[str] = (),
     ) -> None:
         facts, self._read, self.options = launcher.read(args, kwargs)
         version = specialize(function, facts, 16)
@@ -56,14 +57,19 @@ class Arguments:
         bound = function.signature.bind(*args, **own)
         bound.apply_defaults()
         self._given = [bound.arguments[p.name] for p in function.params if not p.is_constexpr]
-        for name in (name for name in self.options if name not in known):
-            near = difflib.get_close_matches(name, function.arg_names)
-            if near:
-                raise OptionError(
-                    f"{name!r} is no parameter of {function.__name__}",
-                    remedy=f"did you mean {near[0]}?",
-                    location=call_site(),
-                )
+        self.place = one_device(function, version)
+
+    def check(self, shape: tuple[int, int, int], limits: Mapping[str, int]) -> None:
+        """LaunchError for what a compiled kernel's launcher refuses: a grid above ``limits``, null pointers, numbers beyond their types."""
+        check_grid(shape, limits)
+        parameters = tuple(
+            Parameter(name, f"*{type_.element_ty.mangle()}" if type_.is_ptr() else type_.mangle())
+            for name, type_ in runtime_parameters(self.source.types).items()
+        )
+        values = [self._item(path) for path in self._kept]
+        if self.place is not None:  # what is null there the device's runtime knows
+            values = [v or 1 if p.is_pointer else v for p, v in zip(parameters, values, strict=True)]
+        check_arguments(self.source.name, parameters, values)
 
     def values(self, builder: EagerBuilder, extra: tuple[Any, ...], stack: ExitStack) -> dict[str, Any]:
         """The values by parameter name; ``stack`` copies back what had to be copied here."""

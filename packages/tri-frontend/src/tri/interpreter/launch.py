@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import sys
 import time
@@ -23,17 +22,17 @@ from tri.interpreting import Request, forced, running
 from tri.kernel import Kernel, KernelLauncher, KernelParameter
 from tri.language.constexpr import unwrap
 from tri.language.types import ALL_DTYPES
+from tri.launch.checks import check_place, checked_options
 from tri_core import knobs
 from tri_core.errors import CompilationError, TriError
 from tri_core.options import CommonOptions
 from tri_core.target import Target, TargetKey, TargetSpec
+from tri_core.target_options import options_elsewhere
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 __all__ = ["NEUTRAL", "launch"]
-
-logger = logging.getLogger(__name__)
 
 #: seconds after which a launch shows how far it is
 _PATIENCE = 1.0
@@ -44,6 +43,7 @@ NEUTRAL = Target(
     spec=TargetSpec(
         dtypes=frozenset(dtype.name for dtype in ALL_DTYPES),
         dot_precisions=("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"),
+        limits=dict.fromkeys(("grid_x", "grid_y", "grid_z"), 2**31 - 1),
     ),
 )
 
@@ -58,18 +58,23 @@ def launch(
     """Run every program of ``grid``, x fastest, in this thread; arrays are read and written in place."""
     choice = chosen()
     target = NEUTRAL if choice is None else choice.target
-    arguments = Arguments(function, launcher, args, kwargs, target.options_type.__dataclass_fields__)
-    options = _options(target, arguments.options)
+    arguments = Arguments(function, launcher, args, kwargs)
+    if choice is not None:
+        check_place(function, target, arguments.place)
+    options = _options(function, target, arguments.options)
     check_paths(arguments.source, target, options)
     builder = EagerBuilder(function.__name__, target, options, _expand)
     shape = launcher.shape(grid, args, kwargs)
+    if 0 in shape:
+        return
+    arguments.check(shape, target.spec.limits)
     with ExitStack() as stack:
         request = forced() or Request(())
+        stack.enter_context(np.errstate(all="ignore"))
         values = arguments.values(builder, request.arrays, stack)
         if knobs.get("INTERPRET_RACES") if request.races is None else request.races:
             builder.memory.watch(math.prod(shape))
         stack.enter_context(running(builder))
-        stack.enter_context(np.errstate(all="ignore"))
         try:
             _run(builder, function, shape, values)
         except TriError as error:
@@ -78,15 +83,18 @@ def launch(
             raise
 
 
-def _options(target: Target, given: Mapping[str, Any]) -> CommonOptions:
-    """The options that mean something here: asserts are always checked, wrapped integers where they become addresses."""
+def _options(function: Kernel, target: Target, given: Mapping[str, Any]) -> CommonOptions:
+    """The options that mean something here: asserts are always checked, wrapped integers where they become addresses.
+
+    Where no target is chosen, options of every target are taken, and most change nothing.
+    """
     known = target.options_type.__dataclass_fields__
-    unknown = [name for name in given if name not in known]
-    if unknown:
-        logger.info("options without meaning for the interpreter: %s", ", ".join(unknown))
-    return target.options_type.parse(
-        {"sanitize_overflow": False} | {k: v for k, v in given.items() if k in known} | {"debug": True}
-    )
+    others = frozenset(options_elsewhere()) if target is NEUTRAL and given.keys() - known else frozenset()
+    plain = {name: value for name, value in given.items() if name != "stream"}  # programs run one after the other
+    taken = checked_options(function, target, plain, others)
+    own = {name: value for name, value in taken.items() if name in known}
+    target.options_type.parse(own)  # what is overridden below is to be right, too
+    return target.options_type.parse({"sanitize_overflow": False} | own | {"debug": True})
 
 
 def _expand(function: Any, args: Sequence[Any]) -> Any:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tri.language.types import parse_type
 from tri.launch.dtype_names import dtype_names
 from tri.launch.mocks import DtypeArray
+from tri.launch.tensor_memory import check_memory, is_suspect
 from tri_core.errors import ArgumentError, LaunchError, TriError
 from tri_core.lazy_dataclasses import dataclass
 
@@ -141,14 +142,29 @@ def _read_torch(tensor: Any) -> Reading:
     device = tensor.device
     place = _torch_places[device] if device in _torch_places else _torch_places.of(tensor)
     try:
-        # a tensor without elements has no memory; a null pointer would be refused, or worse, before anything is accessed
-        address = tensor.data_ptr() or (0 if place is not None or tensor.numel() else nowhere())
+        address = tensor.data_ptr()
+        if not address or is_suspect(tensor):
+            check_memory(tensor)
+            # a tensor without elements has no memory; a null pointer would be refused, or worse, before anything is accessed
+            address = address or (0 if place is not None else nowhere())
         return address, dtype_names[tensor.dtype], place
     except RuntimeError as error:  # NotImplementedError is one
         raise LaunchError(
             f"a PyTorch tensor of layout {tensor.layout} was passed to a kernel, which has no address: {error}",
             remedy="pass the dense tensors that it consists of, e.g. its values() and indices(), or .to_dense()",
         ) from error
+
+
+def _read_torch_subclass(tensor: Any) -> Reading:
+    """Of classes that derive from PyTorch's: some have shapes alone (fake tensors), or tensors within."""
+    if tensor.layout is _strided():
+        check_memory(tensor)
+    return _read_torch(tensor)
+
+
+@cache
+def _strided() -> Any:
+    return sys.modules["torch"].strided
 
 
 @cache
@@ -199,6 +215,7 @@ def _describe_torch(tensor: Any) -> ArrayArgument:
     from tri_core.runtime import ArrayArgument
 
     pointer, dtype, place = _read_torch(tensor)
+    check_memory(tensor)
     steps = zip(tensor.shape, tensor.stride(), strict=True)
     elements = 0 if 0 in tensor.shape else 1 + sum((n - 1) * step for n, step in steps)
     device = place.device if isinstance(place, Place) else None
@@ -484,9 +501,14 @@ def _is_argument(cls: type) -> bool:
 
 def _reader_and_describer(cls: type) -> tuple[ArrayReader, Callable[[Any], ArrayArgument]] | None:
     if _is_array_of(cls, "numpy", "ndarray"):
+        if _is_array_of(cls, "numpy.ma", "MaskedArray"):
+            raise ArgumentError(
+                "a masked array of NumPy was passed to a kernel, which would read and write what the mask hides",
+                remedy="pass .filled(value), a copy, or .data with the mask as an argument of its own",
+            )
         return _read_numpy, _describe_numpy
     if _is_array_of(cls, "torch", "Tensor"):
-        return _read_torch, _describe_torch
+        return _read_torch if is_tensor_class(cls) else _read_torch_subclass, _describe_torch
     if _is_argument(cls):
         return _read_argument, lambda argument: argument
     if cls is DtypeArray:

@@ -17,8 +17,9 @@ from tri.launch import compiled
 from tri.launch.arrays import Place, describe
 from tri.launch.asynchronous import FutureKernel, active_mode
 from tri.launch.binder import Binder, make_binder
-from tri.launch.calls import call_site, hashable, show, unknown_option
-from tri.launch.failures import called, explained
+from tri.launch.calls import call_site, hashable
+from tri.launch.checks import Grid, check_place, checked_grid, checked_options
+from tri.launch.failures import explained
 from tri.launch.fast_launch import Environment, FastLaunchTable, Loaded, RecordedCall
 from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT, LaunchFacts
 from tri.launch.host_memory import device_for, host_memory_for
@@ -26,14 +27,13 @@ from tri.launch.mocks import mocked, num_mocked
 from tri.launch.observers import observed, overlap_launch, tell_load
 from tri.launch.overlaps import OverlapCheck
 from tri.launch.readers import Constant
-from tri.launch.reported import Skipped, add_knobs, compile_reported, load_reported
+from tri.launch.reported import Skipped, compile_reported, load_reported
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
 from tri.launch.writes import check_read_only
 from tri_core import forks, knobs
-from tri_core.errors import LaunchError, OptionError, TriError
+from tri_core.errors import LaunchError, TriError
 from tri_core.lazy_dataclasses import dataclass
-from tri_core.target_options import ignored_options
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Dispatcher", "forget"]
 
-Grid = tuple[int, ...] | int | Callable[[Mapping[str, Any]], "tuple[int, ...] | int"]
 #: divisibility, whether 1 is folded, bytes of small arrays; see :class:`tri_core.abi.KernelABI`
 _Rules = tuple[int, bool, int]
 
@@ -158,7 +157,7 @@ class Dispatcher:
 
     def shape(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, int, int]:
         """``grid`` as three integers."""
-        return self._grid(grid, args, kwargs)
+        return checked_grid(self.function, grid, lambda: self.named(args, kwargs))
 
     # --- launching ------------------------------------------------------------------------------------
 
@@ -248,7 +247,7 @@ class Dispatcher:
         if type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int and grid[0] >= 0:
             shape = (grid[0], 1, 1)
         else:
-            shape = self._grid(grid, args, kwargs)
+            shape = self.shape(grid, args, kwargs)
         arguments = values if entry.pick is None else entry.pick(values)
         stream = None if asked is None else named_stream(entry, asked)
         if entry.staged:
@@ -331,7 +330,7 @@ class Dispatcher:
             version = specialize(self.function, facts, rules[0])
         options.pop("stream", None)
         key = self._key(facts, choice, options)
-        return version.source, target, self._options(target, options), key, place
+        return version.source, target, checked_options(self.function, target, options), key, place
 
     def versions(self) -> dict[int, dict[Any, CompiledKernel]]:
         """The versions, launched and warmed up, by device index and specialization."""
@@ -364,26 +363,6 @@ class Dispatcher:
 
     def _own(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         return {k: v for k, v in kwargs.items() if k in self.function.signature.parameters}
-
-    def _grid(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, int, int]:
-        """The grid as three integers."""
-        if callable(grid):
-            made: Any = called(self.function, grid, self.named(args, kwargs))
-        else:
-            made = grid
-        shape = made if isinstance(made, (tuple, list)) else (made,)
-        try:
-            sizes = tuple(operator.index(n) for n in shape)
-        except TypeError:
-            sizes = ()
-        if not 1 <= len(sizes) <= 3 or min(sizes) < 0:
-            raise LaunchError(
-                f"the grid of {self.function.__name__} is {show(made)}",
-                remedy="give 1 to 3 non-negative integers, or a function of the arguments that does",
-                location=call_site(),
-            )
-        x, y, z = (*sizes, 1, 1)[:3]
-        return x, y, z
 
     # --- misses ---------------------------------------------------------------------------------------
 
@@ -446,12 +425,7 @@ class Dispatcher:
             if place is not None:
                 return resolve(None, device=place.device), place
             return (for_host() if len(version.arrays) > mocks else without_arrays()), place
-        if place is not None and place.device.kind != choice.target.device_kind:
-            raise LaunchError(
-                f"{self.function.__name__} is launched on {choice.target}, but an array lives on "
-                f"{place.device.kind}:{place.device.index}",
-                remedy="leave the tri.target block, or pass arrays of the target's device or of the host",
-            )
+        check_place(self.function, choice.target, place)
         return choice.target, place
 
     def _compile(
@@ -466,30 +440,12 @@ class Dispatcher:
             return compile_source(IRSource.from_file(override, source.signature()), target, given)
         return compile_reported(source, target, given, warmup=warmup)
 
-    def _options(self, target: Target, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of a call with those of the decorator and the knobs; OptionError for a word that is neither."""
-        given = dict(options)
-        if self.function.debug is not None:
-            given.setdefault("debug", self.function.debug)
-        add_knobs(given)
-        known = target.options_type.__dataclass_fields__.keys()
-        unknown = given.keys() - known - {"ir_override"}
-        if unknown:
-            ignored = ignored_options(target)
-            for name in sorted(unknown - ignored):
-                raise OptionError(
-                    f"{name!r} is neither a parameter of {self.function.__name__} nor an option of {target}",
-                    remedy=unknown_option(name, self.function, sorted(known | ignored)),
-                    location=call_site(),
-                )
-        return given
-
     def _entry(
         self, version: Specialization, target: Target, place: Place | None, options: Mapping[str, Any]
     ) -> Entry:
         from tri_runtime import runtime
 
-        kernel = self._compile(version.source, target, self._options(target, options))
+        kernel = self._compile(version.source, target, checked_options(self.function, target, options))
         if version.read_only:
             check_read_only(kernel, version.read_only)
         owner = runtime(target.device_kind)

@@ -276,5 +276,6 @@ def simulate(
 
 def _argument(type_: ir.Type, value: float, num_threads: int) -> Array:
     shape = shape_of(type_)
-    scalar = to_bf16(np.array(value)) if shape.bf16 else np.array(value).astype(shape.dtype)
+    with np.errstate(over="ignore"):  # beyond the type a float is infinite
+        scalar = to_bf16(np.array(value)) if shape.bf16 else np.array(value).astype(shape.dtype)
     return np.broadcast_to(scalar, (num_threads,))

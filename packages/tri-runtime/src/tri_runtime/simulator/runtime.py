@@ -21,6 +21,7 @@ from tri_core.api import (
     KernelImage,
     Launch,
     LoadedKernel,
+    Parameter,
     Target,
 )
 from tri_core.errors import InternalError
@@ -28,6 +29,7 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.base import RuntimeBase
 from tri_runtime.descriptors import DescriptorEncoder
 from tri_runtime.limits import check_grid, check_resources
+from tri_runtime.parameters import check_arguments
 from tri_runtime.simulator.reporting import listening, reachable, resident, watching
 from tri_runtime.simulator.tensor_map import encode_descriptor
 from tri_runtime.staging import Span, merged
@@ -55,7 +57,7 @@ class SimulatedKernel:
     machine: Any
     module: Any
     target: Target
-    names: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
     hidden: HiddenParameters = field(default_factory=HiddenParameters)
     resources: dict[str, int] = field(default_factory=dict)
 
@@ -127,8 +129,7 @@ def _load(image: KernelImage) -> SimulatedKernel:
             symbols=symbols_of(module),
             cluster=hidden.cluster,
         )
-    names = tuple(p.name for p in metadata.signature.parameters)
-    return SimulatedKernel(metadata.name, machine, module, target, names, hidden)
+    return SimulatedKernel(metadata.name, machine, module, target, metadata.signature.parameters, hidden)
 
 
 def _launcher(kernel: SimulatedKernel) -> Launch:
@@ -146,15 +147,16 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
         check_grid(grid, limits)
         if 0 in grid:
             return
+        plain = [a.address if isinstance(a, HostArray) else a for a in args]
+        check_arguments(kernel.name, kernel.parameters, plain)
         extents: tuple[int, ...] = grid if kernel.hidden.grid else ()
         grid = kernel.hidden.ctas(grid, resident.get())
         memory = Memory("global", scene=Scene())
         if watching.get():
             watch(memory, kernel.name)
-        _add_arrays(memory, kernel.names, args)
+        _add_arrays(memory, [p.name for p in kernel.parameters], args)
         if may_be_empty:
             empty_tensors.add_to(memory)
-        plain = [a.address if isinstance(a, HostArray) else a for a in args]
         counted = []
         if kernel.hidden.counter:
             counted.append(memory.allocate(np.zeros(4, np.uint8), "the counter of programs"))
