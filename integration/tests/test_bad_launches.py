@@ -12,28 +12,8 @@ import pytest
 
 import tri
 import tri.language as tl
+from integration.kernels.launched import inc, narrow, pairs, pointers
 from tri_core.errors import ArgumentError, LaunchError, OptionError, TriError
-
-
-@tri.jit
-def inc(x, n, B: tl.constexpr = 8):
-    i = tl.program_id(0) * B + tl.arange(0, B)
-    tl.store(x + i, tl.load(x + i, mask=i < n) + 1, mask=i < n)
-
-
-@tri.jit
-def narrow(x, n: tl.int8, f: tl.float32 = 1.0):
-    tl.store(x, n + f)
-
-
-@tri.jit
-def pairs(x, pair):
-    tl.store(x, pair[0] + pair[1])
-
-
-@tri.jit
-def pointers(x: "*fp32", n):
-    tl.store(x, n)
 
 
 class Null:
@@ -74,7 +54,7 @@ LAUNCHES = {
     "a constant misspelt": Launch(OptionError, "did you mean B", kwargs={"BB": 4}),
     "a constant in small letters": Launch(OptionError, "'b' is neither", kwargs={"b": 16}),
     "an option misspelt": Launch(OptionError, "num_warps", kwargs={"num_warp": 4}),
-    "an option nobody knows": Launch(OptionError, "'no_such_option' is neither", kwargs={"no_such_option": 1}),
+    "an unknown option": Launch(OptionError, "'no_such_option' is neither", kwargs={"no_such_option": 1}),
     "a keyword beside another that is right": Launch(
         OptionError, "num_stages", kwargs={"num_warps": 2, "num_stage": 2}
     ),
@@ -96,7 +76,9 @@ LAUNCHES = {
     "a grid of numbers in a tuple": Launch(LaunchError, "the grid of inc is", grid=((1, 1),)),
     "a grid of an array": Launch(LaunchError, "the grid of inc is", grid=(np.zeros(2),)),
     "a grid's function that raises": Launch(LaunchError, "raised ZeroDivisionError", grid=_raises),
-    "a grid's function that gives floats": Launch(LaunchError, "the grid of inc is", grid=lambda given: (1.5,)),
+    "a grid's function that gives floats": Launch(
+        LaunchError, "the grid of inc is", grid=lambda given: (1.5,)
+    ),
     "a grid's function without parameters": Launch(LaunchError, "raised TypeError", grid=lambda: (1,)),
     # options
     "three warps": Launch(OptionError, "num_warps is 3", kwargs={"num_warps": 3}),
@@ -111,7 +93,9 @@ LAUNCHES = {
     "an object": Launch(ArgumentError, "builtins.object was passed", args=(object(),)),
     "an array of text": Launch(LaunchError, "dtype", array=lambda: np.array(["a"])),
     "an array of complex numbers": Launch(LaunchError, "complex", array=lambda: np.zeros(8, np.complex64)),
-    "a masked array": Launch(ArgumentError, "masked array", array=lambda: np.ma.masked_array(array(), [1] * 8)),
+    "a masked array": Launch(
+        ArgumentError, "masked array", array=lambda: np.ma.masked_array(array(), [True] * 8)
+    ),
     "a null pointer": Launch(LaunchError, "null", array=Null),
     "a number of more than 64 bits": Launch(LaunchError, "64 bits", args=(1 << 64,)),
     "a number beyond its type": Launch(LaunchError, "n = 300", kernel=narrow, args=(300,)),
@@ -156,7 +140,7 @@ def test_a_bad_launch_is_refused_by_the_interpreter_without_a_target(name: str) 
     launch = LAUNCHES[name]
     x = launch.array()
     with tri.interpret():
-        error, message = refusal(launch, x)
+        error, _ = refusal(launch, x)
     assert issubclass(error, launch.error)
     if isinstance(x, np.ndarray) and x.dtype == np.float32:
         assert not np.asarray(x).any()

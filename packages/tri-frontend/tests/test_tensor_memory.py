@@ -38,7 +38,7 @@ def freed(tensor: Any, kept: int = 0) -> Any:
 
 
 def test_a_tensor_whose_storage_was_freed(torch: Any, launched: None) -> None:
-    with pytest.raises(ArgumentError, match="'x' of inc: .*take 32 bytes of a storage of 0") as refused:
+    with pytest.raises(ArgumentError, match=r"'x' of inc: .*take 32 bytes of a storage of 0") as refused:
         inc[(1,)](freed(torch.arange(8.0)), 8)
     assert "gather sharded parameters" in str(refused.value.remedy)
 

@@ -771,3 +771,47 @@ def test_what_a_launch_costs(fake, which):
     sys.setprofile(None)
     assert seen.count("call") == PYTHON_CALLS
     assert seen.count("c_call") <= C_CALLS
+
+
+# --- tensors whose memory is not what a kernel would read ----------------------------------------------------
+
+
+def test_a_tensor_whose_storage_was_freed_is_refused(fake, ready, slow):
+    kernel, (x, y, out) = ready
+    launched = len(fake.launches)
+    whole = torch.zeros(2 * N)
+    view = whole[N:]
+    kernel[(3,)](view, y, out, N, BLOCK=BLOCK)
+    assert not slow
+    whole.untyped_storage().resize_(0)
+    x.untyped_storage().resize_(0)
+    for freed in (x, view):
+        with pytest.raises(LaunchError, match="storage of 0"):
+            kernel[(3,)](freed, y, out, N, BLOCK=BLOCK)
+    assert len(fake.launches) == launched + 1
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128], ids=str)
+@pytest.mark.parametrize("shape", [(N,), (2, 3), (1,), ()], ids=str)
+def test_the_negative_bit_is_refused_and_its_like_is_not(fake, slow, shape, dtype):
+    z = torch.ones(shape, dtype=dtype)
+    out = torch.zeros(N)
+    kernel = fresh(fast_launch_kernels.add)
+    warm(kernel, z.imag, out, out, N, BLOCK=BLOCK)
+    kernel[(3,)](z.imag, out, out, N, BLOCK=BLOCK)
+    launched = len(fake.launches)
+    for negated in (z.conj().imag, z.conj().imag.reshape(-1), z.conj().imag.view(-1)[:1]):
+        assert negated.is_neg() or negated.numel() == 0
+        with pytest.raises(LaunchError, match="negative bit"):
+            kernel[(3,)](negated, out, out, N, BLOCK=BLOCK)
+    assert len(fake.launches) == launched
+
+
+def test_tensors_at_odd_elements_are_launched_by_compiled_code(fake, ready, slow):
+    kernel, (_, y, out) = ready
+    odd = torch.zeros(N + 1)[1:]
+    warm(kernel, odd, y, out, N, BLOCK=BLOCK)
+    slow.clear()
+    kernel[(3,)](odd, y, out, N, BLOCK=BLOCK)
+    kernel[(3,)](torch.zeros(2, N + 1)[:, 1:], y, out, N, BLOCK=BLOCK)
+    assert not slow

@@ -62,10 +62,7 @@ class Arguments:
     def check(self, shape: tuple[int, int, int], limits: Mapping[str, int]) -> None:
         """LaunchError for what a compiled kernel's launcher refuses: a grid above ``limits``, null pointers, numbers beyond their types."""
         check_grid(shape, limits)
-        parameters = tuple(
-            Parameter(name, f"*{type_.element_ty.mangle()}" if type_.is_ptr() else type_.mangle())
-            for name, type_ in runtime_parameters(self.source.types).items()
-        )
+        parameters = tuple(_parameter(*item) for item in runtime_parameters(self.source.types).items())
         values = [self._item(path) for path in self._kept]
         if self.place is not None:  # what is null there the device's runtime knows
             values = [v or 1 if p.is_pointer else v for p, v in zip(parameters, values, strict=True)]
@@ -97,6 +94,13 @@ class Arguments:
         for index in path[1:]:
             found = found.base if isinstance(found, TensorDescriptor) else found[index]
         return found
+
+
+def _parameter(name: str, type_: t.dtype) -> Parameter:
+    """As a compiled kernel's signature has it."""
+    return Parameter(
+        name, f"*{type_.element_ty.mangle()}" if isinstance(type_, t.pointer_type) else type_.mangle()
+    )
 
 
 def _first(name: str, *tables: Mapping[str, Any]) -> Any:

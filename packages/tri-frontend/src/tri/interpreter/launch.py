@@ -90,7 +90,9 @@ def _options(function: Kernel, target: Target, given: Mapping[str, Any]) -> Comm
     """
     known = target.options_type.__dataclass_fields__
     others = frozenset(options_elsewhere()) if target is NEUTRAL and given.keys() - known else frozenset()
-    plain = {name: value for name, value in given.items() if name != "stream"}  # programs run one after the other
+    plain = {
+        name: value for name, value in given.items() if name != "stream"
+    }  # programs run one after the other
     taken = checked_options(function, target, plain, others)
     own = {name: value for name, value in taken.items() if name in known}
     target.options_type.parse(own)  # what is overridden below is to be right, too

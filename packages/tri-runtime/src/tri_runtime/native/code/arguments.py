@@ -7,6 +7,50 @@ __all__ = ["ARGUMENTS"]
 ARGUMENTS = """
 ; ---- arguments ----------------------------------------------------------------------------------
 
+; Whether a tensor of floats may be the imaginary part of conjugate numbers, whose memory holds the negated values: DLPack does not say.
+; Such a part begins at an odd element, complex numbers being aligned, and neighbours are at least two elements apart.
+define internal i1 @may_be_negated(ptr %tensor, i64 %address) nounwind {
+  %dtype = field tensor.dtype, %tensor
+  %code = and i32 %dtype, 255
+  %is_float = icmp eq i32 %code, 2
+  %upper = lshr i32 %dtype, 11
+  %width = and i32 %upper, 31
+  %bytes = zext i32 %width to i64
+  %bit = and i64 %address, %bytes
+  %is_odd = icmp ne i64 %bit, 0
+  %may = and i1 %is_float, %is_odd
+  %strides = field tensor.strides, %tensor
+  %contiguous = icmp eq ptr %strides, null
+  %sound = xor i1 %may, true
+  %known = or i1 %sound, %contiguous
+  br i1 %known, label %no, label %start
+start:
+  %rank32 = field tensor.ndim, %tensor
+  %rank = sext i32 %rank32 to i64
+  %shape = field tensor.shape, %tensor
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %start ], [ %next, %on ]
+  %more = icmp slt i64 %i, %rank
+  br i1 %more, label %look, label %yes
+look:
+  %size_at = getelementptr i64, ptr %shape, i64 %i
+  %size = load i64, ptr %size_at
+  %stride_at = getelementptr i64, ptr %strides, i64 %i
+  %stride = load i64, ptr %stride_at
+  %is_long = icmp sgt i64 %size, 1
+  %is_dense = icmp eq i64 %stride, 1
+  %has_neighbours = and i1 %is_long, %is_dense
+  br i1 %has_neighbours, label %no, label %on
+on:
+  %next = add i64 %i, 1
+  br label %loop
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
 define internal i1 @fits_array(ptr %item, ptr %object, ptr %place) nounwind {
   %tensor = alloca %tensor
   %type = field array_item.type, %item
@@ -40,7 +84,13 @@ compare:
   store i64 %address, ptr %place
   %both = and i1 %here, %like
   %all = and i1 %both, %as_aligned
-  br i1 %all, label %named, label %no
+  br i1 %all, label %held, label %no
+held:  ; a storage that was freed begins at 0, and no array of a driver's is below 4 GiB
+  %in_memory = icmp ugt i64 %address, 4294967295
+  br i1 %in_memory, label %signs, label %no
+signs:
+  %negated = call i1 @may_be_negated(ptr %tensor, i64 %address)
+  br i1 %negated, label %no, label %named
 named:  ; dtypes that DLPack does not tell apart are compared as objects
   %dtypes = field array_item.attribute, %item
   %enough = icmp eq ptr %dtypes, null
