@@ -23,5 +23,5 @@ def pairs(x, pair):
 
 
 @tri.jit
-def pointers(x: tl.pointer_type(tl.float32), n):
+def pointers(x: "*fp32", n):  # noqa: F722
     tl.store(x, n)
