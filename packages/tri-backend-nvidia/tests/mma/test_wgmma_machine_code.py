@@ -56,6 +56,10 @@ CASES = {
 }
 
 
+#: those whose copies follow the wait for the dots before, with a barrier in between: a further stage would cost a CTA
+DEFERRED = {"128x128x64", "bf16", "e4m3", "tf32", "int8"}
+
+
 @cache
 def assembled(name: str):
     return CASES[name][0]()
@@ -99,6 +103,7 @@ def test_loops_are_short_and_wait_where_they_should(name: str) -> None:
     barriers = [i for i, x in enumerate(body) if "BAR.SYNC" in x]
     if not name.startswith("attention") and name != "one stage":
         # the one wait is for the dot before, behind all dots of this one; for these where sums share registers
-        assert len(waits) == len(barriers) == 1
+        assert len(waits) == 1
+        assert len(barriers) == (2 if name in DEFERRED else 1)
         assert waits[0] > matmuls[-1]
         assert ("0x0" if name.startswith("f16 sums") else "0x1") in body[waits[0]]

@@ -8,8 +8,8 @@ A dot whose result only the next iteration uses stays under way into it, in loop
     for: t = dot(a, b, t); t = wait(t, 0); yield t     ->   if lower < upper: for: t = dot(a, b, t); wait(1); yield t
                                                                               t = wait(t, 0)
 
-so that one dot is started before the last one ends; elsewhere the wait stands before the first use in the next
-iteration.  A dot that reads registers which each iteration writes anew is waited for in its own, and so is one whose
+so that one dot is started before the last one ends, before copies that the dots of the iteration before must not read any more;
+elsewhere the wait stands before the first use in the next iteration.  A dot that reads registers which each iteration writes anew is waited for in its own, and so is one whose
 sums are narrower than registers.  After the loop all is waited for, where the loop has run: behind a join with the way around
 the loop, an assembler would have to wait everywhere.  Loops that ``pipeline-chained-dots`` has ordered stay as they are.
 """
@@ -39,7 +39,15 @@ from tri_gpu_dialect.dialect import (
     WarpGroupDotWaitOp,
 )
 from tri_gpu_dialect.dialect.markers import LATE, PLACED
-from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, buffer_of, functions, terminator
+from tri_gpu_dialect.edit import (
+    all_ops,
+    ancestor_in,
+    block_ops,
+    buffer_of,
+    copies_to_shared,
+    functions,
+    terminator,
+)
 from tri_gpu_dialect.transforms.pipeline.loop_guards import end_of, guard, runs_surely
 
 __all__ = ["SinkDotWaits"]
@@ -166,10 +174,12 @@ def _overlap_iterations(loop: ir.Operation) -> None:
         if not each.only_adds:
             _wait_before_use(body, body.arguments[1 + each.index])
     if any(each.only_adds for each in carried):
-        dots = sum(isa(op, WarpGroupDotOp) for op in block_ops(body))
-        end = terminator(body)
+        ops = block_ops(body)
+        last = max(i for i, op in enumerate(ops) if isa(op, WarpGroupDotOp))
+        at = next((op for op in ops[last:] if copies_to_shared(op)), terminator(body))
+        dots = sum(isa(op, WarpGroupDotOp) for op in ops)
         ir.Operation.create(
-            _WAIT, attributes=_pendings(dots), ip=ir.InsertionPoint(end), loc=carried[-1].dot.location
+            _WAIT, attributes=_pendings(dots), ip=ir.InsertionPoint(at), loc=carried[-1].dot.location
         )
     _drain(loop, [each.index for each in carried])
 

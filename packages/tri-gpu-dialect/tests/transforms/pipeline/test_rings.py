@@ -1,4 +1,4 @@
-"""Stages of pipelined loops: as many CTAs as can be share a compute unit, and stages are given up for that alone."""
+"""Stages of pipelined loops: as many iterations as can be are under way on a compute unit, and stages are given up for that alone."""
 
 from __future__ import annotations
 
@@ -20,10 +20,16 @@ NOBODY: Any = None
 UNIT = ComputeUnit(partitions=4, warps=16, registers=512, shared=228 * KIB, blocks=32, shared_reserved=KIB)
 
 
-def room(*beside: int, warps: int = 4, registers: int = 48, unit: ComputeUnit | None = UNIT) -> Room:
+def room(
+    *beside: int,
+    warps: int = 4,
+    registers: int = 48,
+    unit: ComputeUnit | None = UNIT,
+    is_alone: bool = False,
+) -> Room:
     """Around a loop with buffers of ``beside`` bytes that live all through it."""
     needs = tuple(Need(Buffer(NOBODY, 0, 100), size, 16) for size in beside)
-    return Room(needs, (10, 20), 0, 227 * KIB, unit, warps, registers)
+    return Room(needs, (10, 20), 0, 227 * KIB, unit, warps, registers, is_alone)
 
 
 def in_place(*sizes: int) -> tuple[Ring, ...]:
@@ -36,8 +42,17 @@ def at_once(*sizes: int) -> tuple[Ring, ...]:
 
 #: rings, stages asked for, whether dots may stay under way, what is beside, registers -> (stages, late, tight)
 TABLE = {
-    "128x64x64 of bytes, 4 stages: the fifth would cost a CTA": (
-        in_place(8, 4), 4, True, room(registers=80), (3, True, False)
+    "128x64x64 of bytes, 4 stages: the fifth costs a CTA of four, and each of three is further ahead": (
+        in_place(8, 4), 4, True, room(registers=80), (4, True, False)
+    ),
+    "128x64x64 of f16, 4 stages: the fifth would cost a CTA of two": (
+        in_place(16, 8), 4, True, room(registers=112), (3, True, False)
+    ),
+    "the same in a kernel that goes through tiles": (
+        in_place(16, 8), 4, True, room(registers=112, is_alone=True), (4, True, False)
+    ),
+    "64x64x64 of f16, 4 stages: as many iterations in more CTAs": (
+        in_place(8, 8), 4, True, room(registers=80), (3, True, False)
     ),
     "128x256x64 of f16: one CTA whatever it gets": (
         in_place(16, 32), 3, True, room(warps=8, registers=144), (3, True, False)
@@ -67,6 +82,28 @@ def test_stages_by_shape(case: str) -> None:
     assert (None if found is None else (found.stages, found.is_late, found.is_tight)) == wanted
 
 
+#: as above, where copies may be issued behind dots -> (stages, deferred)
+DEFERRED = {
+    "128x128x64 of f16, 3 stages": (in_place(16, 16), 3, room(warps=8, registers=112), (3, True)),
+    "the same with room for one CTA": (in_place(16, 16), 3, room(warps=8, registers=144), (3, False)),
+    "the same in a kernel that goes through tiles": (
+        in_place(16, 16), 3, room(warps=8, registers=112, is_alone=True), (3, False)
+    ),
+    "128x256x64, 4 stages, of which the fifth has no room": (in_place(16, 32), 4, room(warps=8, registers=144), (3, False)),
+    "64x128x64, 3 stages: two CTAs that are further ahead": (in_place(8, 16), 3, room(registers=112), (3, False)),
+    "two stages": (in_place(16, 16), 2, room(warps=8, registers=112), (2, False)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DEFERRED)
+def test_copies_behind_dots_by_shape(case: str) -> None:
+    rings, stages, around, wanted = DEFERRED[case]
+    found = choose(Rings(rings, stages, is_late=True, is_deferred=True), around)
+    assert found is not None
+    assert (found.stages, found.is_deferred) == wanted
+    assert found.is_late
+
+
 RINGS = st.builds(
     Ring, st.sampled_from([2 << n for n in range(9, 17)]), in_place=st.booleans(), at_once=st.booleans()
 ).filter(lambda ring: not (ring.in_place and ring.at_once))
@@ -76,39 +113,57 @@ ROOMS = st.builds(
     warps=st.sampled_from([1, 2, 4, 8, 16]),
     registers=st.integers(16, 255),
     unit=st.sampled_from([None, UNIT]),
+    is_alone=st.booleans(),
 )
 
 
-@given(st.lists(RINGS, min_size=1, max_size=4), st.integers(2, 6), st.booleans(), ROOMS)
+@given(st.lists(RINGS, min_size=1, max_size=4), st.integers(2, 6), st.booleans(), st.booleans(), ROOMS)
 def test_what_is_asked_for_is_kept_unless_it_does_not_fit(
-    rings: list[Ring], stages: int, is_late: bool, around: Room
+    rings: list[Ring], stages: int, is_late: bool, is_deferred: bool, around: Room
 ) -> None:
-    """One stage may be given up for a CTA more where there was one to spare, and none for nothing."""
+    """One stage may be given up for CTAs more where there was one to spare, and none for nothing."""
     plain = Rings(tuple(rings), stages)
-    found = choose(replace(plain, is_late=is_late), around)
+    found = choose(replace(plain, is_late=is_late, is_deferred=is_deferred), around)
     if not around.fits(plain):
         assert found is None or around.fits(found)
         return
     assert found is not None
     assert around.fits(found)
     assert found.buffers >= stages
-    assert around.ctas(found) >= around.ctas(plain)
+    assert found.stages <= stages
+    fewer = Rings(tuple(rings), max(stages - is_late, 2), is_late)
+    assert around.under_way(found) >= around.under_way(fewer) or not around.fits(fewer)
+    if around.is_alone and around.fits(replace(plain, is_late=is_late)):
+        assert found.stages == stages
     if found.is_tight and around.fits(roomy := replace(found, is_tight=False)):
         assert around.ctas(found) > around.ctas(roomy)
     if is_late and stages > 2:
         assert found.is_late
+    assert not found.is_deferred or (is_deferred and is_late)
 
 
-@given(st.lists(RINGS, min_size=1, max_size=4), st.integers(2, 6), st.booleans(), st.booleans())
+@given(
+    st.lists(RINGS, min_size=1, max_size=4),
+    st.integers(2, 6),
+    st.sampled_from(
+        [
+            (False, False, False),
+            (True, False, False),
+            (False, True, False),
+            (True, True, False),
+            (True, False, True),
+        ]
+    ),
+)
 def test_a_ring_holds_the_copies_under_way_and_what_is_read(
-    rings: list[Ring], stages: int, is_late: bool, is_tight: bool
+    rings: list[Ring], stages: int, form: tuple[bool, bool, bool]
 ) -> None:
-    made = Rings(tuple(rings), stages, is_late, is_tight)
+    made = Rings(tuple(rings), stages, *form)
+    is_late, is_tight, is_deferred = form
     for number, ring in enumerate(rings):
-        under_way = stages - 1
-        assert made.depth(number) == under_way + (not (ring.at_once and is_tight)) + (
-            ring.in_place and is_late
-        )
+        under_way, is_read = stages - 1, not (ring.at_once and (is_tight or is_deferred))
+        stays = ring.in_place and is_late and not is_deferred
+        assert made.depth(number) == under_way + is_read + stays
     assert sum(made.bytes) == sum(ring.bytes * made.depth(i) for i, ring in enumerate(rings))
 
 

@@ -1,7 +1,8 @@
 """Loads as asynchronous copies into rings of stages in shared memory, ``stages - 1`` iterations ahead.
 
 Stage 0 has the addresses and the copies, the last one waits for those of its iteration and reads the stage.  Where the ring is
-tight, copies stand behind what reads the stage that they go to, else before everything but the wait.
+tight, copies stand behind what reads the stage that they go to; where it is deferred, behind the dots of their iteration, and a wait for
+those of the iteration before (:mod:`tri_gpu_dialect.async_units.sink_dot_waits`); else before everything but the wait for copies.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from dataclasses import field
 from tri_core.dialects.tt import LoadOp
 from tri_core.ir.regions import For
 from tri_core.ir.rewriting import attributes_of
-from tri_core.ir.views import cast
+from tri_core.ir.views import cast, isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads
+from tri_gpu_dialect.dialect import WarpGroupDotWaitOp
 from tri_gpu_dialect.dialect.markers import LATE
 from tri_gpu_dialect.edit import block_ops, i32_attribute
 from tri_gpu_dialect.transforms.layout.rematerialize import rematerialized
@@ -113,7 +115,11 @@ class CopiedLoop:
         return [v.owner.operation for v in (raised, last, coming)], Carried(stage, first, coming)
 
     def behind(self, ops: Sequence[ir.Operation]) -> int:
-        """How many of ``ops`` copies stand behind: in tight rings, those up to the last load that is read at once."""
+        """How many of ``ops`` copies stand behind: in tight rings, those up to the last load that is read at once; in deferred ones,
+        those up to the last wait for a dot.
+        """
+        if self.rings.is_deferred:
+            return 1 + max(i for i, op in enumerate(ops) if isa(op, WarpGroupDotWaitOp))
         if not self.rings.is_tight:
             return 0
         at_once = [

@@ -75,14 +75,17 @@ class AsyncCopy(TypedFields):
         loop, loads = asked.loop, asked.loads.loads
         buffers = [CopyBuffer.of(load, Banks.of(asked.target)) for load in loads]
         chains = asked.chains_dots
+        # dots may stay under way into the next iteration; who asks for chains of dots that overlap needs that of all
+        late = carried_dots(loop) if chains else late_dots(loop, staged(loads))
         wanted = Rings(
             tuple(
                 Ring(b.bytes, in_place=b.is_read_in_place, at_once=not readers(load))
                 for b, load in zip(buffers, loads, strict=True)
             ),
             asked.stages,
-            # dots may stay under way into the next iteration; who asks for chains of dots that overlap needs that of all
-            is_late=bool(carried_dots(loop) if chains else late_dots(loop, staged(loads))),
+            is_late=bool(late),
+            # a dot of another kind has its operands computed, or its results used, before copies could be issued behind it
+            is_deferred=all(each.only_adds for each in late),
         )
         rings = choose(wanted, asked.room, late_anyway=chains)
         if (0 if rings is None else rings.buffers) < min(self.fewest, asked.stages):
