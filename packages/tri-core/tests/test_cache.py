@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import builtins
 import errno
+import hashlib
+import logging
 import os
 import signal
+import struct
 import subprocess
 import sys
 import textwrap
@@ -46,12 +49,12 @@ def key(i: int) -> str:
 
 @given(st.binary(max_size=300))
 def test_an_entry_round_trips(payload: bytes) -> None:
-    assert unpack(pack(payload) + payload) == payload
+    assert unpack(pack(KEY, payload) + payload) == (KEY, payload)
 
 
 @given(st.binary(max_size=100), st.data())
 def test_any_damage_is_seen(payload: bytes, data: st.DataObject) -> None:
-    whole = pack(payload) + payload
+    whole = pack(KEY, payload) + payload
     cut = data.draw(st.integers(0, len(whole) - 1))
     assert unpack(whole[:cut]) is None
     flipped = bytearray(whole)
@@ -87,6 +90,41 @@ def test_a_damaged_entry_is_a_miss_and_goes(store: Store, caplog: pytest.LogCapt
     assert store.get(KEY) is None
     assert files(store) == []
     assert "damaged cache entry" in caplog.text
+
+
+def test_an_entry_under_another_key_is_a_miss_and_goes(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.put(KEY, b"payload")
+    other = KEY[::-1]
+    assert other != KEY
+    store.path(other).parent.mkdir(exist_ok=True)
+    store.path(other).write_bytes(store.path(KEY).read_bytes())
+    assert store.get(other) is None
+    assert f"{other}.entry is that of {KEY}" in caplog.text
+    assert store.get(KEY) == b"payload"
+    assert [f.name for f in files(store)] == [f"{KEY}.entry"]
+
+
+def test_the_checksum_covers_the_key(store: Store) -> None:
+    store.put(KEY, b"payload")
+    other = KEY[::-1]
+    store.path(other).parent.mkdir(exist_ok=True)
+    renamed = store.path(KEY).read_bytes().replace(KEY.encode(), other.encode())
+    store.path(other).write_bytes(renamed)
+    assert store.get(other) is None
+
+
+def test_an_entry_of_another_version_is_a_miss(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    payload = b"payload"
+    store.put(KEY, b"new")
+    header = struct.pack("<12sQ32s", b"TRI-CACHE-1\n", len(payload), hashlib.sha256(payload).digest())
+    store.path(KEY).write_bytes(header + payload)
+    with caplog.at_level(logging.INFO):
+        assert store.get(KEY) is None
+    assert "of another version" in caplog.text
+    assert "damaged" not in caplog.text
+    assert files(store) == []
 
 
 def test_readers_see_all_of_an_entry_or_the_one_before(store: Store) -> None:

@@ -187,7 +187,7 @@ def _endless(path: Path) -> None:
 
 
 def _open_to_all(path: Path) -> None:
-    path.write_bytes(pack(b"x") + b"x")
+    path.write_bytes(pack(KEY, b"x") + b"x")
     path.chmod(0o666)
 
 

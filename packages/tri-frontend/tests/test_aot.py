@@ -13,6 +13,7 @@ from integration.c_programs import STRICT, compiler
 from typer.testing import CliRunner
 
 from tri.aot import Manifest, build, link
+from tri.aot.names import comment
 from tri.cli.app import app
 from tri_core.errors import OptionError, Unsupported
 
@@ -293,3 +294,62 @@ def test_the_command_line(kernel_file: KernelFile, tmp_path: Path) -> None:
     assert run_c(out, main_text(manifest, 100, 1, call, "both"), *files) == "right"
     done = CliRunner().invoke(app, ["explain", f"{file}:axpy"])
     assert "never compiled before" in done.output
+
+
+# --- what goes into C and into file names --------------------------------------------------------------------
+
+TYPES = "*fp32, *fp32, i32, fp32, i32, 64"
+BAD_NAMES = (
+    "../../evil", "a/b", "", "a b", 'a"b', "a'b", "a\nb", "a\\b", "a;b", "1a", "größe", "__a", "_A", "class", "int", "typeof", "and",
+    "a" * 201, "a\0b", ".", "a.c",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_NAMES, ids=ascii)
+def test_a_function_has_a_name_of_cs(kernel_file: KernelFile, tmp_path: Path, name: str) -> None:
+    module = kernel_file(KERNELS)
+    inside = tmp_path / "a" / "b" / "inside"
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(OptionError, match="no C function can be called"):
+        build(module.axpy, TYPES, grid="1", name=name, folder=inside)
+    assert sorted(tmp_path.rglob("*")) == before
+    build(module.axpy, TYPES, grid="1", name="good", folder=inside)
+    (manifest,) = inside.glob("good_*.json")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(OptionError, match="no C function can be called"):
+        link([manifest], name=name, folder=inside)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_manifest_that_names_what_it_cannot_is_refused(kernel_file: KernelFile, tmp_path: Path) -> None:
+    build(kernel_file(KERNELS).axpy, TYPES, grid="1", name="good", folder=tmp_path)
+    (path,) = tmp_path.glob("good_*.json")
+    written = json.loads(path.read_text())
+    header = {**written["files"], "header": "../x.h"}
+    for change in ({"kernel": "../evil"}, {"function": "f(void); int g"}, {"files": header}):
+        path.write_text(json.dumps(written | change))
+        with pytest.raises(OptionError, match="is no manifest"):
+            link([path], folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "grid",
+    ["9**9**9", "n // 2", "n /* */", "n++", "--n", "n n", "(n", "n)", "n +", "99999999999", "010", "1.5", "n ? 1", "n\n+ 1",
+     "(" * 60 + "n" + ")" * 60, "+".join(["n"] * 600), "*n", "&n", "n = 2", "n[0]", "sizeof(n)", "ñ", "0x10", "n ** 2"],
+    ids=lambda text: ascii(text[:20]),
+)  # fmt: skip
+def test_a_grid_is_arithmetic(kernel_file: KernelFile, tmp_path: Path, grid: str) -> None:
+    with pytest.raises(OptionError, match="grid"):
+        build(kernel_file(KERNELS).axpy, TYPES, grid=f"1, {grid}", folder=tmp_path)
+    assert not list(tmp_path.glob("*.c"))
+
+
+@pytest.mark.parametrize(
+    "grid", ["n", "(n + BLOCK - 1) / BLOCK", "n > 0 ? n / 2 : 1", "-n % 3 + 7", "(n >= 2) * 3 + !n", "n - -1", "n && 1 || 0"]
+)  # fmt: skip
+def test_grids_are_written_as_they_are(kernel_file: KernelFile, tmp_path: Path, grid: str) -> None:
+    assert build(kernel_file(KERNELS).axpy, TYPES, grid=grid, folder=tmp_path).grid == (grid, "1", "1")
+
+
+def test_a_comment_ends_where_it_is_to() -> None:
+    assert comment('a */ int evil; /* b\n"c\0"') == 'a * / int evil; / * b\\n"c\\x00"'

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
 from multiprocessing import get_context
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 import tri
 import tri.language as tl
+import tri.tools.tensor_descriptor
 from tri.tuning import results
 from tri.tuning.arrays import zero
 from tri.tuning.progress import Progress
@@ -114,7 +116,7 @@ def test_an_option_that_the_target_lacks_is_skipped() -> None:
     kernel[grid](*arrays(), N)
     assert list(kernel.failures) == [odd]
     kernel = tri.autotune([odd, tri.Config({"BLOCK": 32}, maxnreg=64)], key=["n"])(scale_kernel())
-    with pytest.raises(AutotuneError, match="'maxnreg' is neither a parameter of scale nor an option"):
+    with pytest.raises(AutotuneError, match="cannot do what option maxnreg=64 asks for"):
         kernel[grid](*arrays(), N)
 
 
@@ -471,3 +473,56 @@ def test_what_spills_is_not_run_unless_all_does(monkeypatch: pytest.MonkeyPatch)
     assert len(tried(0, 64, 256).configs_timings) == 2  # something has to run
     with pytest.raises(OptionError, match="most_spills is -1"):
         tuned(prune_configs_by={"most_spills": -1})
+
+
+# --- hooks that change what is compiled for ------------------------------------------------------------------
+
+
+@tri.jit
+def copy_tiles(source, target, M: tl.constexpr, N: tl.constexpr):
+    at = [tl.program_id(0) * M, tl.program_id(1) * N]
+    target.store(at, tl.reshape(source.load(at), [M, N]))
+
+
+def set_blocks(given: dict[str, Any]) -> None:
+    given["source"].block_shape = given["target"].block_shape = [given["M"], given["N"]]
+
+
+def described(x: np.ndarray) -> Any:
+    """A descriptor whose block a hook is to set, as in Triton's tutorials."""
+    return tri.tools.tensor_descriptor.TensorDescriptor.from_tensor(x, [1, 1])
+
+
+@pytest.mark.parametrize("sizes", [((16, 32),), ((16, 32), (32, 16), (8, 64))], ids=["one", "several"])
+@pytest.mark.parametrize("interpreted", [False, True], ids=["compiled", "interpreted"])
+def test_a_hook_sets_the_blocks_of_descriptors(sizes: tuple[tuple[int, int], ...], interpreted: bool) -> None:
+    choices = [tri.Config({"M": m, "N": n}, pre_hook=set_blocks) for m, n in sizes]
+    kernel = tri.autotune(choices, key=[], rep=1, warmup=1)(copy_tiles)
+    x = np.random.default_rng(0).random((64, 64), np.float32)
+    out = np.zeros_like(x)
+    source, target = described(x), described(out)
+    with tri.interpret() if interpreted else nullcontext():
+        for _ in range(3):
+            out[:] = 0
+            kernel[lambda given: (64 // given["M"], 64 // given["N"])](source, target)
+            np.testing.assert_array_equal(out, x)
+    assert not kernel.failures
+    if len(sizes) > 1 and not interpreted:
+        assert len(kernel.configs_timings) == len(sizes)
+
+
+def test_a_warm_up_and_a_plan_call_the_hook_but_not_with_types() -> None:
+    choices = [tri.Config({"M": m, "N": 16}, pre_hook=set_blocks) for m in (16, 32)]
+    kernel = tri.autotune(choices, key=[])(copy_tiles)
+    x = np.zeros((64, 64), np.float32)
+    source, target = described(x), described(x)
+    assert len(kernel.warmup(source, target)) == 2
+    assert source.block_shape == [32, 16]
+    kernel.plan(source, target)  # of the first, where nothing is chosen
+    assert source.block_shape == [16, 16]
+    seen: list[Any] = []
+    scaled = tri.autotune([tri.Config({"BLOCK": b}, pre_hook=seen.append) for b in (16, 64)], key=[])(
+        scale_kernel()
+    )
+    scaled.warmup(tl.float32, tl.float32, N)
+    assert not seen

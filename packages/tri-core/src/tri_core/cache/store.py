@@ -89,7 +89,7 @@ class Store:
         return self._trusted
 
     def get(self, key: str) -> bytes | None:
-        """The payload stored under ``key``; None when absent or damaged (a damaged file is removed)."""
+        """The payload stored under ``key``; None when absent, damaged or another key's (the file is removed then)."""
         path = self.path(key)
         if not self.is_trusted():
             return None
@@ -101,14 +101,25 @@ class Store:
             if not isinstance(error, FileNotFoundError):
                 self._warn("read", error)
             return None
-        payload = entry.unpack(content)
-        if payload is None:
-            logger.warning("damaged cache entry %s is dropped and made anew", path)
-            self.discard(key)
-        elif time.time() - status.st_mtime > _STAMP_AGE:
+        found = entry.unpack(content)
+        if found is None or found.key != key:
+            self._drop(key, content, found)
+            return None
+        if time.time() - status.st_mtime > _STAMP_AGE:
             with suppress(OSError):
                 os.utime(path)
-        return payload
+        return found.payload
+
+    def _drop(self, key: str, content: bytes, found: entry.Entry | None) -> None:
+        """Remove the file of ``key``, which does not hold its entry."""
+        path = self.path(key)
+        if found is not None:
+            logger.warning("cache entry %s is that of %s: it is dropped and made anew", path, found.key)
+        elif entry.is_of_another_version(content):
+            logger.info("cache entry %s is of another version of tri: it is made anew", path)
+        else:
+            logger.warning("damaged cache entry %s is dropped and made anew", path)
+        self.discard(key)
 
     def _is_entry(self, path: Path, status: os.stat_result) -> bool:
         """Whether a file may be read: a regular one (a pipe would make readers wait) that nobody else can write."""
@@ -121,11 +132,11 @@ class Store:
 
     def put(self, key: str, payload: bytes) -> bool:
         """Store ``payload`` under ``key``; whether it is kept now."""
-        size = entry.HEADER.size + len(payload)
+        size = entry.size_of(key, payload)
         if size > self.max_bytes or not self.is_trusted():
             return False
         try:
-            self._write(self.path(key), payload)
+            self._write(self.path(key), key, payload)
         except OSError as error:
             self._warn("written", error)
             return False
@@ -142,7 +153,7 @@ class Store:
         with suppress(OSError):
             sweep(self.directory, 0)
 
-    def _write(self, path: Path, payload: bytes) -> None:
+    def _write(self, path: Path, key: str, payload: bytes) -> None:
         temporary = path.with_name(f"{path.stem}.{os.getpid()}-{random.getrandbits(64):016x}.tmp")
         try:
             try:
@@ -151,7 +162,7 @@ class Store:
                 self._make_folder(path.parent)
                 file = open(temporary, "xb", opener=_open_privately)  # noqa: SIM115
             with file:
-                file.write(entry.pack(payload))
+                file.write(entry.pack(key, payload))
                 file.write(payload)
             os.replace(temporary, path)
         except BaseException:

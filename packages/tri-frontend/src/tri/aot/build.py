@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tri.aot.manifest import CParameter, Manifest
+from tri.aot.names import comment
 from tri.aot.signature import AotSource, check_grid, parse
 from tri.aot.templates import HEADER, render
 from tri_core.files import make_folder, write
@@ -175,7 +176,7 @@ def _header(manifest: Manifest) -> str:
     fixed = ", ".join(f"{n} = {v}" for n, v in manifest.constants.items())
     return render(
         HEADER,
-        title=f"{manifest.kernel}({given}) for {manifest.target}{'; ' if fixed else ''}{fixed}",
+        title=comment(f"{manifest.kernel}({given}) for {manifest.target}{'; ' if fixed else ''}{fixed}"),
         guard=f"TRI_{name.upper()}_H",
         includes=manifest.includes,
         declarations=[

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tri.aot.manifest import Manifest
+from tri.aot.names import checked_name, comment
 from tri.aot.templates import DISPATCHER, HEADER, render
 from tri_core.errors import OptionError
 from tri_core.files import make_folder, write
@@ -22,11 +23,11 @@ def link(manifests: Sequence[Path | str], name: str | None = None, folder: str |
     """
     versions = [Manifest.read(Path(path)) for path in manifests]
     first = _check(versions)
-    name = name or first.kernel
+    name = checked_name(first.kernel if name is None else name)
     algorithms: dict[str, list[Manifest]] = {}
     for version in versions:
         algorithms.setdefault(version.algorithm(), []).append(version)
-    title = f"{len(versions)} versions of {first.kernel} for {first.target}"
+    title = comment(f"{len(versions)} versions of {first.kernel} for {first.target}")
     folder = make_folder(folder)
     header, source = folder / f"{name}.h", folder / f"{name}.c"
     write(header, _header(name, title, first))

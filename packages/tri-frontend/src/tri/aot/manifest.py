@@ -8,6 +8,7 @@ from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Self
 
+from tri.aot.names import is_plain
 from tri_core.errors import OptionError
 from tri_core.files import read_text, write
 from tri_core.lazy_dataclasses import dataclass
@@ -105,7 +106,9 @@ class Manifest:
             if data["format"] != FORMAT:
                 raise ValueError(f"format {data['format']}, {FORMAT} is expected")
             lists = {name: tuple(data[name]) for name in ("grid", "includes")}
-            return cls(**{**data, **lists, "parameters": tuple(CParameter(**p) for p in data["parameters"])})
+            found = cls(**{**data, **lists, "parameters": tuple(CParameter(**p) for p in data["parameters"])})
+            _check(found)
+            return found
         except (ValueError, KeyError, TypeError) as error:
             raise OptionError(
                 f"{path} is no manifest of tri compile: {error}", remedy="give the .json files that it wrote"
@@ -115,3 +118,11 @@ class Manifest:
 def declared(ctype: str, name: str) -> str:
     """``ctype name``, the star next to the name."""
     return f"{ctype}{'' if ctype.endswith('*') else ' '}{name}"
+
+
+def _check(manifest: Manifest) -> None:
+    """ValueError for names that could not have been written: they go into C."""
+    names = [manifest.kernel, manifest.function, *(p.name for p in manifest.parameters)]
+    wrong = [name for name in names if not is_plain(name)]
+    if wrong or manifest.files["header"] != f"{manifest.function}.h":
+        raise ValueError(f"{wrong[0] if wrong else manifest.files['header']!r} is a name that it cannot have")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tri.aot.grids import names_in
 from tri.aot.manifest import CParameter
+from tri.aot.names import checked_name, is_plain
 from tri.signature_text import parse_signature
 from tri_core.errors import OptionError, Unsupported
 from tri_core.lazy_dataclasses import dataclass
@@ -27,51 +28,8 @@ CTYPES: dict[str, str] = {
     "fp32": "float",
     "fp64": "double",
 }
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-#: C's words, and names of the C function's own
-_TAKEN = frozenset(
-    [
-        "auto",
-        "break",
-        "case",
-        "char",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-        "stream",
-        "grid_x",
-        "grid_y",
-        "grid_z",
-    ]
-)
-_GRID = re.compile(r"[\w\s+\-*/%()<>=!?:&|]+")
+#: names of the C function's own
+_TAKEN = frozenset(("stream", "grid_x", "grid_y", "grid_z"))
 
 
 @dataclass(frozen=True)
@@ -122,7 +80,7 @@ def parse(
     )
     digest = hashlib.sha256(repr(facts).encode()).hexdigest()[:8]
     # the symbol of the kernel: two versions of it must be able to meet in one program
-    function = f"{name or kernel.__name__}_{digest}"
+    function = f"{checked_name(kernel.__name__ if name is None else name)}_{digest}"
     source.name = function + suffix
     shown = {n: v for n, v in constants.items() if n not in folded}
     return AotSource(function, source, tuple(parameters), shown)
@@ -131,7 +89,7 @@ def parse(
 def _check_names(kernel: JITFunction) -> None:
     for parameter in kernel.params:
         name = parameter.name
-        if name in _TAKEN or not name.isascii() or name.lower().startswith(("tri_", "_")):
+        if name in _TAKEN or not is_plain(name) or name.lower().startswith(("tri_", "_")):
             raise OptionError(
                 f"{kernel.__name__}: no parameter of a C function can be called {name!r}",
                 remedy="give the kernel's parameter another name",
@@ -174,13 +132,13 @@ def check_grid(text: str, source: AotSource) -> tuple[tuple[str, str, str], dict
     integers = {n: v for n, v in source.constants.items() if isinstance(v, int)}
     used: dict[str, int] = {}
     for part in parts:
-        if not _GRID.fullmatch(part):
-            raise OptionError(
-                f"{part!r} in the grid is no arithmetic of integers", remedy="use + - * / % ( )"
-            )
-        for name in _IDENTIFIER.findall(part):
-            if name in integers:
+        for name in names_in(part):
+            if name in integers and abs(integers[name]) < 1 << 31:
                 used[name] = int(integers[name])
+            elif name in integers:
+                raise OptionError(
+                    f"{name} = {integers[name]} in the grid is beyond 31 bits", remedy="pass a smaller one"
+                )
             elif name not in known:
                 choices = ", ".join(sorted({*known, *integers}))
                 raise OptionError(f"the grid names {name!r}", remedy=f"it may name {choices or 'nothing'}")

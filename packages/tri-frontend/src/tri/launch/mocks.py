@@ -12,7 +12,7 @@ from tri_core.lazy_dataclasses import dataclass
 if TYPE_CHECKING:
     from tri.kernel import Kernel
 
-__all__ = ["DtypeArray", "mocked", "num_mocked"]
+__all__ = ["DtypeArray", "has_mocks", "mocked", "num_mocked"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,11 @@ def _mock(value: Any) -> Any:
 def num_mocked(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
     """How many of the arguments are no arrays, but :class:`DtypeArray` in their place; items of tuples count."""
     return sum(map(_count, (*args, *kwargs.values())))
+
+
+def has_mocks(function: Kernel, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether types stand for arrays among the arguments of ``function``, as in a warm-up."""
+    return bool(num_mocked(*mocked(function, args, kwargs)))
 
 
 def _count(value: Any) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tri.context import chosen
 from tri.launch.asynchronous import active_mode
+from tri.launch.mocks import has_mocks
 from tri.launch.request import arguments_only, grid_and_warmup, warm_up_keywords
 from tri.tuning import report, results
 from tri.tuning.arrays import copy_of, device_of, restore, zero
@@ -134,16 +135,26 @@ class Autotuner(Wrapper):
         nargs = dict(zip(self.arg_names, args, strict=False))
         config = self._choice(nargs, args, kwargs)
         self.best_config = config
-        if config.pre_hook is not None:
-            config.pre_hook({**nargs, **kwargs, **config.all_kwargs()})
-        return self.fn.run(*args, **self._with(config, kwargs))
+        keywords = self._with(config, kwargs)
+        config.prepare({**nargs, **keywords})
+        return self.fn.run(*args, **keywords)
 
     def _warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Every configuration that pruning leaves, compiled without launching."""
         nargs = dict(zip(self.arg_names, args, strict=False))
         given = warm_up_keywords(self.arg_names, kwargs)
         kept = self.pruning.choose(self.configs, nargs, given)
-        return [self.fn.run(*args, **self._with(config, given)) for config in kept]
+        made = []
+        for config in kept:
+            keywords = self._with(config, given)
+            self._prepare(config, args, arguments_only(keywords))
+            made.append(self.fn.run(*args, **keywords))
+        return made
+
+    def _prepare(self, config: Config, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """Call the hook of ``config`` before a compile; not with types in the place of arrays, which hooks do not know."""
+        if config.pre_hook is not None and not has_mocks(self.base_fn, args, keywords):
+            config.prepare({**dict(zip(self.arg_names, args, strict=False)), **keywords})
 
     def plan(self, /, *args: Any, **kwargs: Any) -> Plan:
         """What a launch with such arguments would compile, with the configuration chosen for them before."""
@@ -152,7 +163,10 @@ class Autotuner(Wrapper):
         return self._plan(config, args, warm_up_keywords(self.arg_names, kwargs))
 
     def _plan(self, config: Config, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Plan:
-        plan: Plan = self.fn.plan(*args, **arguments_only(self._with(config, kwargs)))
+        """What a launch with ``config`` compiles: after its hook, which may set what is compiled for, such as a descriptor's block."""
+        keywords = arguments_only(self._with(config, kwargs))
+        self._prepare(config, args, keywords)
+        plan: Plan = self.fn.plan(*args, **keywords)
         return plan
 
     def _with(self, config: Config, kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -333,8 +347,7 @@ class Autotuner(Wrapper):
         everything = {**nargs, **keywords}
 
         def call() -> None:
-            if config.pre_hook is not None:
-                config.pre_hook(everything)
+            config.prepare(everything)
             self.pre_hook(everything)
             try:
                 self.fn.run(*args, **keywords)

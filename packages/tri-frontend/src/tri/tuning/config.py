@@ -19,7 +19,7 @@ class Config:
     ``kwargs`` gives values of constexprs; ``num_warps``, ``num_stages``, ``num_ctas`` and ``maxnreg`` (the
     most registers per thread, None: the compiler's choice) are options of the compile; ``ir_override`` is the
     path of a file of IR to compile instead, its suffix naming the stage.  ``pre_hook`` is called with all
-    arguments by name before a launch with this configuration.
+    arguments by name before a launch with this configuration is planned: it may set the ``block_shape`` of a descriptor.
     """
 
     def __init__(
@@ -44,6 +44,11 @@ class Config:
         """The keywords of a launch with this configuration."""
         options = ((name, getattr(self, name)) for name in _OPTIONS)
         return {**self.kwargs, **{name: value for name, value in options if value is not None}}
+
+    def prepare(self, arguments: dict[str, Any]) -> None:
+        """Call the hook, if there is one, with ``arguments`` by name: before a launch is planned, since it may change what is compiled for."""
+        if self.pre_hook is not None:
+            self.pre_hook(arguments)
 
     def _identity(self) -> tuple[Any, ...]:
         return (*sorted(self.all_kwargs().items(), key=lambda item: item[0]), self.pre_hook)
