@@ -86,10 +86,46 @@ def test_instructions(arch: str, kind: str, element: str) -> None:
     assert ("scope:SCOPE_DEV" in text) == (arch in ("gfx1201", "gfx1250"))
 
 
-@pytest.mark.parametrize(("arch", "small", "sem"), [("gfx942", False, "relaxed"), ("gfx942", True, "acq_rel"), ("gfx908", True, "relaxed"), ("gfx1030", True, "relaxed")])  # fmt: skip
+@pytest.mark.parametrize(("arch", "small", "sem"), [("gfx942", False, "relaxed"), ("gfx908", True, "relaxed"), ("gfx1030", True, "relaxed")])  # fmt: skip
 def test_others_have_whole_addresses(arch: str, small: bool, sem: str) -> None:
     text = str(compiled(f"amd:{arch}", "add", "fp32", sem, small).asm["amdgcn"])
     assert "buffer_atomic" not in text
+
+
+@pytest.mark.parametrize(
+    ("arch", "before", "behind"),
+    [
+        ("gfx942", ["buffer_wbl2"], ["buffer_inv"]),
+        ("gfx90a", [], ["buffer_wbinvl1_vol"]),
+        ("gfx1201", [], ["global_inv"]),
+    ],
+)
+def test_a_tile_has_one_fence_on_either_side(arch: str, before: list[str], behind: list[str]) -> None:
+    text = str(compiled(f"amd:{arch}", "add", "fp32", "acq_rel", True).asm["amdgcn"])
+    found = re.findall(
+        r"\t(buffer_wbl2|buffer_inv|buffer_wbinvl1_vol|global_inv|buffer_atomic_add_f32)\b", text
+    )
+    atomics = len(found) - len(before) - len(behind)
+    assert found == [*before, *["buffer_atomic_add_f32"] * atomics, *behind]
+    assert atomics == (2 if arch == "gfx1201" else 1)
+
+
+@tri.jit
+def wait_for(flag, out, SEM: tl.constexpr):
+    while tl.atomic_add(flag, 0, sem=SEM) < 3:
+        pass
+    tl.atomic_poll(flag + 1, 3, sem=SEM)
+    tl.store(out, 1)
+
+
+@pytest.mark.parametrize("sem", ["relaxed", "acquire"])
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx1100", "gfx1201"])
+def test_what_changes_nothing_is_a_load(arch: str, sem: str) -> None:
+    kinds = {"flag": "*i32", "out": "*i32", "SEM": "constexpr"}
+    made = tri.compile(tri.ASTSource(wait_for, kinds, {"SEM": sem}, {}), target=f"amd:{arch}")
+    text = str(made.asm["amdgcn"])
+    assert "_atomic_" not in text
+    assert len(re.findall(r"\t(?:global|flat)_load", text)) == 2
 
 
 @tri.jit

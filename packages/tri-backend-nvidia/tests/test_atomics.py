@@ -109,6 +109,101 @@ def test_what_is_not_adjacent_is_added_one_by_one() -> None:
     }
 
 
+def ordered(made: Any) -> list[str]:
+    """Atomics, atomic loads and fences, without scope, space and operands."""
+    text = re.findall(r"(?:atom|red|ld|fence)\.[\w.]*(?:gpu|cta|sys)[\w.]*", made.asm["ptx"])
+    return [each.replace(".gpu", "").replace(".global", "") for each in text]
+
+
+@pytest.mark.parametrize(
+    ("arch", "sem", "before", "behind"),
+    [
+        ("sm_90a", "acq_rel", ["fence.release"], ["fence.acquire"]),
+        ("sm_90a", "release", ["fence.release"], []),
+        ("sm_90a", "acquire", [], ["fence.acquire"]),
+        ("sm_80", "acq_rel", ["fence.acq_rel"], ["fence.acq_rel"]),
+        ("sm_75", "release", ["fence.acq_rel"], []),
+    ],
+)
+@pytest.mark.parametrize("read", [False, True])
+def test_a_tile_has_one_fence_on_either_side(
+    arch: str, sem: str, before: list[str], behind: list[str], read: bool
+) -> None:
+    made = compiled(f"nvidia:{arch}", "fp32", SEM=sem, READ=read, RUN=64)
+    name = f"{'atom' if read else 'red'}.relaxed.add" + (".v4.f32" if arch == "sm_90a" else ".f32")
+    count = 2 if arch == "sm_90a" else 8
+    assert ordered(made) == [*before, *[name] * count, *behind]
+    assert "cubin" in made.asm
+
+
+@tri.jit
+def read_flags(flag, flags, out, N: tl.constexpr, SEM: tl.constexpr, KIND: tl.constexpr):
+    i = tl.arange(0, N)
+    if KIND == "add":
+        while tl.atomic_add(flag, 0, sem=SEM) < 3:
+            pass
+        got = tl.atomic_add(flags + i, 0, sem=SEM)
+    elif KIND == "or":
+        got = tl.atomic_or(flags + i, 0, mask=i < N // 2, sem=SEM)
+    elif KIND == "and":
+        got = tl.atomic_and(flags + i, -1, sem=SEM)
+    elif KIND == "max":
+        got = tl.atomic_max(flags + i, -2147483648, sem=SEM)
+    elif KIND == "poll":
+        tl.atomic_poll(flag, 3, sem=SEM)
+        got = tl.atomic_poll(flags + i, i, sem=SEM).to(tl.int32)
+    else:
+        got = tl.atomic_load(flags + i, sem=SEM) + tl.atomic_load(flag, sem=SEM)
+    tl.store(out + i, got, mask=i < N // 2 if KIND == "or" else i < N)
+
+
+@functools.cache
+def reader(target: str, kind: str, sem: str, element: str = "i32") -> Any:
+    kinds = {"flag": f"*{element}", "flags": f"*{element}", "out": "*i32"}
+    constants = {"N": 64, "SEM": sem, "KIND": kind}
+    source = tri.ASTSource(read_flags, kinds | dict.fromkeys(constants, "constexpr"), constants, {})
+    return tri.compile(source, target=target, options={"num_warps": 4})
+
+
+@pytest.mark.parametrize(
+    ("kind", "sem", "wanted"),
+    [
+        ("add", "acquire", ["ld.acquire.b32", "ld.relaxed.b32", "fence.acquire"]),
+        ("add", "relaxed", ["ld.relaxed.b32", "ld.relaxed.b32"]),
+        ("or", "relaxed", ["ld.relaxed.b32"]),
+        ("and", "relaxed", ["ld.relaxed.b32"]),
+        ("max", "relaxed", ["ld.relaxed.b32"]),
+        ("poll", "acquire", ["ld.relaxed.b32", "fence.acquire", "ld.relaxed.b32", "fence.acquire"]),
+        ("poll", "relaxed", ["ld.relaxed.b32", "ld.relaxed.b32"]),
+        ("load", "acquire", ["ld.relaxed.b32", "fence.acquire", "ld.acquire.b32"]),
+        # others may acquire from what it writes
+        ("or", "acq_rel", ["fence.release", "atom.relaxed.or.b32", "fence.acquire"]),
+        ("or", "release", ["fence.release", "atom.relaxed.or.b32"]),
+    ],
+)
+def test_what_changes_nothing_is_a_load(kind: str, sem: str, wanted: list[str]) -> None:
+    made = reader("nvidia:sm_90a", kind, sem)
+    assert ordered(made) == wanted
+    assert "cubin" in made.asm
+
+
+@pytest.mark.parametrize("bits", [16, 32, 64])
+def test_polls_of_every_width_are_loads(bits: int) -> None:
+    found = ordered(reader("nvidia:sm_80", "poll", "relaxed", f"i{bits}"))
+    assert found == [f"ld.relaxed.b{bits}"] * 2
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
+@pytest.mark.parametrize("kind", ["add", "or", "and", "max", "poll", "load"])
+def test_loads_give_what_is_there(arch: str, kind: str) -> None:
+    """64 elements by 128 threads."""
+    flag, flags, out = np.array([3], np.int32), np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
+    reader(f"sim:nvidia:{arch}", kind, "acquire")[(1, 1, 1)](flag, flags, out)
+    wanted = {"poll": np.ones(64), "or": np.where(flags < 32, flags, 0), "load": flags + 3}.get(kind, flags)
+    np.testing.assert_array_equal(out, wanted)
+    np.testing.assert_array_equal(flags, np.arange(64))
+
+
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
 @pytest.mark.parametrize("element", TYPES)
 @settings(max_examples=12, deadline=None, derandomize=True)

@@ -166,6 +166,7 @@ def _features(row: Architecture) -> frozenset[str]:
         "stmatrix": 90,
         "bf16-atomics": 90,
         "vector-atomics": 90,
+        "one-sided-fences": 90,
     }
     by_age = {name for name, first in have.items() if row.capability >= first}
     # a plain architecture's code runs on later GPUs, which need not have them

@@ -9,6 +9,8 @@ from tri_backend_nvidia.casts import cast
 from tri_backend_nvidia.debugging import assert_fail
 from tri_backend_nvidia.machine import (
     AtomicCasOp,
+    AtomicFenceOp,
+    AtomicLoadOp,
     AtomicRmwOp,
     BarrierOp,
     ClockOp,
@@ -343,6 +345,28 @@ class NvidiaPrimitives(Primitives):
         }
         operands = [pointer, value, b.true() if predicate is None else predicate]
         return AtomicRmwOp.build(operands, [value.type], attributes)[0]
+
+    def atomic_load(
+        self,
+        b: Builder,
+        pointer: ir.Value,
+        type_: ir.Type,
+        predicate: ir.Value | None,
+        access: AtomicAccess,
+    ) -> ir.Value:
+        """``ld.acquire`` or ``ld.relaxed``."""
+        order = {"order": ir.StringAttr.get(_ORDER[access.sem] + _SCOPE[access.scope])}
+        return AtomicLoadOp.build([pointer, b.true() if predicate is None else predicate], [type_], order)[0]
+
+    def has_atomic_load(self, bits: int) -> bool:
+        """Of every width."""
+        return True
+
+    def fence(self, b: Builder, access: AtomicAccess) -> None:
+        """``fence``; before compute capability 9.0 it has no one-sided forms."""
+        one_sided = self.target.has("one-sided-fences")
+        order = _ORDER[access.sem if one_sided else MemSemantic.ACQUIRE_RELEASE]
+        AtomicFenceOp.build([], (), {"order": ir.StringAttr.get(order + _SCOPE[access.scope])})
 
     def has_atomic(self, kind: AtomicOp | None, element: ir.Type) -> bool:
         """``atom.cas`` also of 16 bits, ``atom.add`` also of f16 (and bf16, where the processor has it)."""

@@ -16,7 +16,7 @@ CELLS = 6
 
 @dataclass(frozen=True)
 class Act:
-    """What a program does: ``kind`` (load, store or atomic) on ``cells`` with ``value``; an atomic's order."""
+    """What a program does: ``kind`` (load, store, atomic or fence) on ``cells`` with ``value``; an atomic's or a fence's order."""
 
     program: int
     kind: str
@@ -33,10 +33,18 @@ class Oracle:
     events: list[tuple[Act, int, str]] = field(default_factory=list)
     past: dict[int, set[int]] = field(default_factory=dict)
     left: dict[int, set[int]] = field(default_factory=dict)
+    seen: dict[int, set[int]] = field(default_factory=dict)
+    fenced: dict[int, set[int]] = field(default_factory=dict)
 
     def act(self, act: Act) -> bool:
         """Whether ``act`` races with an earlier event."""
         past = self.past.setdefault(act.program, set())
+        if act.kind == "fence":
+            if act.order != "release":
+                past |= self.seen.get(act.program, set())
+            if act.order != "acquire":
+                self.fenced[act.program] = set(past)
+            return False
         kinds = {"load": ("R", "R"), "store": ("W", "R-"), "atomic": ("U", "A")}
         if act.order in ("acquire", "acq_rel"):
             for cell in act.cells:
@@ -56,9 +64,11 @@ class Oracle:
             self.events.append(event)
             if act.kind != "load":
                 self.memory[event[1]] = act.value
-        if act.order in ("release", "acq_rel"):
+        if act.kind == "atomic":
+            known = past if act.order in ("release", "acq_rel") else self.fenced.get(act.program, set())
             for cell in act.cells:
-                self.left[cell] = self.left.get(cell, set()) | past
+                self.seen.setdefault(act.program, set()).update(self.left.get(cell, set()))
+                self.left[cell] = self.left.get(cell, set()) | known
         return races
 
 
@@ -82,11 +92,14 @@ class Watched:
 
     def act(self, act: Act, site: int = 0) -> bool:
         self.order.enter((act.program, 0, 0))
+        if act.kind == "fence":
+            self.order.fence(Semantics.named(act.order))
+            return False
         cells = np.array(act.cells)
         pieces = self.shadow.pieces(cells * 4, 4)
         semantics = Semantics.named(act.order)
-        if semantics.acquires:
-            self.shadow.acquire(pieces)
+        if act.kind == "atomic":
+            self.shadow.acquire(pieces, relaxed=not semantics.acquires)
         old = self.memory[cells]
         new = np.full_like(old, act.value)
         access = self.order.access(act.kind, site)
@@ -99,13 +112,13 @@ class Watched:
             found = self.shadow.update(pieces, access, same)
         if act.kind != "load":
             self.memory[cells] = act.value
-        if semantics.releases:
-            self.shadow.release(pieces)
+        if act.kind == "atomic":
+            self.shadow.release(pieces, relaxed=not semantics.releases)
         return found is not None
 
 
 cells = st.sets(st.integers(0, CELLS - 1), min_size=1, max_size=3).map(lambda s: tuple(sorted(s)))
-orders = st.sampled_from(["acq_rel", "acq_rel", "acq_rel", "acquire", "release"])
+orders = st.sampled_from(["acq_rel", "acq_rel", "acq_rel", "acquire", "release", "relaxed", "relaxed"])
 
 
 def programs(count: int) -> st.SearchStrategy[list[Act]]:
@@ -113,7 +126,10 @@ def programs(count: int) -> st.SearchStrategy[list[Act]]:
     plain = st.builds(Act, who, st.sampled_from(["load", "store"]), cells, value)
     # synchronisation has cells of its own as often as not: locks
     atomic = st.builds(Act, who, st.just("atomic"), cells | st.just((0,)), value, orders)
-    return st.lists(plain | atomic, max_size=25)
+    fence = st.builds(
+        Act, who, st.just("fence"), st.just(()), order=st.sampled_from(["acq_rel", "acquire", "release"])
+    )
+    return st.lists(plain | atomic | fence, max_size=30)
 
 
 @settings(max_examples=400, deadline=None)
@@ -146,6 +162,8 @@ def test_programs_that_nothing_orders_as_the_oracle(acts: list[Act]) -> None:
     """Without acquire and release all is found, whatever the number of programs."""
     oracle, watched = Oracle(), Watched()
     for act in acts:
+        if act.kind == "fence":
+            continue
         act = Act(act.program, act.kind, act.cells, act.value)
         expected = oracle.act(act)
         assert watched.act(act) == expected

@@ -182,33 +182,53 @@ MESSAGE = """%last = llvm.mlir.constant(63 : i32) : i32
       {between}
       llvm.cond_br %first, ^releases, ^out
       ^releases:
+      {release}
       %old = llvm.atomicrmw add %q, %one {order} : !llvm.ptr<1>, i32
       llvm.br ^out
       ^hears:
       llvm.cond_br %first, ^acquires, ^out
       ^acquires:
-      %got = llvm.atomicrmw add %q, %one {order} : !llvm.ptr<1>, i32
+      %got = {take}
+      {acquire}
       %v = llvm.load %p : !llvm.ptr<1> -> i32
       llvm.br ^out
       ^out:"""
 TWO = "%p: !llvm.ptr<1>, %q: !llvm.ptr<1>"
 
 
+BARRIER = "llvm.call @barrier() : () -> ()"
+LOAD = "llvm.load %q atomic {} {{alignment = 4 : i64}} : !llvm.ptr<1> -> i32"
+RELEASE, ACQUIRE, OF_CTA = "llvm.fence release", "llvm.fence acquire", 'llvm.fence syncscope("block") acq_rel'
+
+
 @pytest.mark.parametrize(
-    ("between", "order", "is_ordered"),
+    ("between", "order", "fences", "take", "is_ordered"),
     [
-        ("llvm.call @barrier() : () -> ()", "acq_rel", True),
-        ("llvm.call @barrier() : () -> ()", "monotonic", False),
-        ("", "acq_rel", False),
+        (BARRIER, "acq_rel", ("", ""), "", True),
+        (BARRIER, "monotonic", ("", ""), "", False),
+        ("", "acq_rel", ("", ""), "", False),
+        # relaxed atomics between fences, and loads
+        (BARRIER, "monotonic", (RELEASE, ACQUIRE), "", True),
+        ("", "monotonic", (RELEASE, ACQUIRE), "", False),
+        (BARRIER, "monotonic", (RELEASE, ""), "", False),
+        (BARRIER, "monotonic", ("", ACQUIRE), "", False),
+        (BARRIER, "monotonic", (OF_CTA, OF_CTA), "", False),
+        (BARRIER, "release", ("", ""), LOAD.format("acquire"), True),
+        (BARRIER, "release", ("", ""), LOAD.format("monotonic"), False),
+        (BARRIER, "release", ("", ACQUIRE), LOAD.format("monotonic"), True),
     ],
 )
 def test_a_release_tells_of_what_a_barrier_ordered_before_it(
-    between: str, order: str, is_ordered: bool
+    between: str, order: str, fences: tuple[str, str], take: str, is_ordered: bool
 ) -> None:
+    release, acquire = fences
+    text = MESSAGE.format(
+        between=between, order=order, release=release, acquire=acquire,
+        take=take or f"llvm.atomicrmw add %q, %one {order} : !llvm.ptr<1>, i32",
+    )  # fmt: skip
+
     def launch() -> None:
-        run(
-            MESSAGE.format(between=between, order=order), numbers(), numbers(), parameters=TWO, grid=(2, 1, 1)
-        )
+        run(text, numbers(), numbers(), parameters=TWO, grid=(2, 1, 1))
 
     if is_ordered:
         launch()

@@ -174,8 +174,9 @@ def _updates(ctx: Lowering, op: ir.Operation) -> bool:
     """Whether ``op``, a read-modify-write, may be a buffer atomic."""
     if not isinstance(ctx.hw, AmdPrimitives) or _place(ctx, op) is None:
         return False
-    kind, sem, scope = (ir.IntegerAttr(op.attributes[n]).value for n in ("atomic_rmw_op", "sem", "scope"))
-    access = AtomicAccess(MemSemantic(sem), MemSyncScope(scope))
+    kind, scope = (ir.IntegerAttr(op.attributes[n]).value for n in ("atomic_rmw_op", "scope"))
+    # fences order a tile as a whole: its atomics are relaxed
+    access = AtomicAccess(MemSemantic.RELAXED, MemSyncScope(scope))
     return ctx.hw.has_buffer_atomic(AtomicOp(kind), ctx.element(op.operands[1].type), access)
 
 

@@ -175,6 +175,10 @@ class IntelPrimitives(Primitives):
         """OpenCL's scopes by LLVM's names."""
         return _SCOPES[scope]
 
+    def has_atomic_load(self, bits: int) -> bool:
+        """None: LLVM's SPIR-V backend writes atomic loads as ``OpLoad``, which anybody may move or merge."""
+        return False
+
     def native(self, dtype: str) -> bool:
         """Whether SPIR-V computes on ``dtype``; bf16 is held as 16 bits and computed on in f32."""
         return dtype in _NATIVE

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from tri_backend_nvidia.machine.base import NVM
-from tri_backend_nvidia.machine.ops.atomics import AtomicCasOp, AtomicRmwOp
+from tri_backend_nvidia.machine.ops.atomics import AtomicCasOp, AtomicFenceOp, AtomicLoadOp, AtomicRmwOp
 from tri_backend_nvidia.machine.ops.cluster import (
     ClusterBarrierOp,
     MapaOp,
@@ -75,6 +75,8 @@ __all__ = [
     "SCALED_KINDS",
     "ApproximateOp",
     "AtomicCasOp",
+    "AtomicFenceOp",
+    "AtomicLoadOp",
     "AtomicRmwOp",
     "BarrierArriveOp",
     "BarrierExpectOp",

@@ -19,19 +19,28 @@ _MOST = 64
 
 def is_zero(value: ir.Value) -> bool:
     """Whether ``value`` is a constant (splat) zero of all zero bits."""
+    return str(getattr(_constant(value), "value", "")) in ("0", "0.0", "False")
+
+
+def splat_integer(value: ir.Value) -> int | None:
+    """The integer that every element of ``value`` is, as the constant says it (signed); None where that is not known."""
+    attribute = _constant(value)
+    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
+
+
+def _constant(value: ir.Value) -> ir.Attribute | None:
+    """The attribute of one element where ``value`` is a constant scalar or splat."""
     op = producer(value)
     if op is None:
-        return False
+        return None
     if isa(op, SplatOp):
-        return is_zero(source_of(op))
+        return _constant(source_of(op))
     if not isa(op, arith.ConstantOp):
-        return False
+        return None
     attribute = op.attributes["value"].maybe_downcast()
     if isinstance(attribute, ir.DenseElementsAttr):
-        if not attribute.is_splat:
-            return False
-        attribute = attribute.get_splat_value().maybe_downcast()
-    return str(getattr(attribute, "value", "")) in ("0", "0.0", "False")
+        return attribute.get_splat_value().maybe_downcast() if attribute.is_splat else None
+    return attribute
 
 
 def argument_of(pointer: ir.Value) -> ir.Value | None:

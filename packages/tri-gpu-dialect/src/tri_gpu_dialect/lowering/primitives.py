@@ -288,6 +288,38 @@ class Primitives(abc.ABC):
 
         return body()[0] if predicate is None else b.if_(predicate, body, None, [value.type])[0]
 
+    def atomic_load(
+        self,
+        b: Builder,
+        pointer: ir.Value,
+        type_: ir.Type,
+        predicate: ir.Value | None,
+        access: AtomicAccess,
+    ) -> ir.Value:
+        """Atomic load of an integer (see :meth:`has_atomic_load`), relaxed or acquire; anything where the predicate is false."""
+
+        def body() -> list[ir.Value]:
+            attributes = {
+                "ordering": ir.IntegerAttr.get(b.i64, _ORDERINGS[access.sem]),
+                "alignment": ir.IntegerAttr.get(b.i64, type_.width // 8),
+                **self._scope(access.scope),
+            }
+            return [b.op("llvm.load", (pointer,), type_, attributes)]
+
+        return body()[0] if predicate is None else b.if_(predicate, body, None, [type_])[0]
+
+    def has_atomic_load(self, bits: int) -> bool:
+        """Whether :meth:`atomic_load` knows integers of ``bits`` bits; others are read as :meth:`atomic_rmw` would change them."""
+        return bits >= 32
+
+    def fence(self, b: Builder, access: AtomicAccess) -> None:
+        """Order this thread's accesses of memory around here: relaxed atomics before it acquire, those behind it release, as ``access`` says."""
+        attributes = {
+            "ordering": ir.IntegerAttr.get(b.i64, _ORDERINGS[access.sem]),
+            **self._scope(access.scope),
+        }
+        b.run("llvm.fence", (), (), attributes)
+
     def has_atomic(self, kind: AtomicOp | None, element: ir.Type) -> bool:
         """Whether :meth:`atomic_rmw` knows ``kind`` (None: :meth:`atomic_cas` is meant) on an ``element`` type.
 

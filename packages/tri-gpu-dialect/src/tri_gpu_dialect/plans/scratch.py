@@ -246,6 +246,7 @@ _MEASURES: dict[str, ScratchMeasure] = {
     "tt.histogram": ScratchMeasure(_histogram),
     "tt.atomic_rmw": ScratchMeasure(atomic_scratch_bytes),
     "tt.atomic_cas": ScratchMeasure(atomic_scratch_bytes),
+    "tt.atomic_load": ScratchMeasure(atomic_scratch_bytes),
     "tt.atomic_poll": ScratchMeasure(atomic_scratch_bytes),
     "ttg.tensormap_create": ScratchMeasure(_tensormap, _TENSORMAP_BYTES),
     "tt.make_tensor_descriptor": ScratchMeasure(_descriptor),

@@ -48,7 +48,9 @@ class History:
     """A program, by its ``id`` in the grid and its ``number`` here: what it did and what it knows of others.
 
     ``known``: accesses that happen before what it does now; ``current``: its accesses by kind, line and time that it may
-    still add to; ``unreleased``: its accesses that no release covers, with the threads that took part.
+    still add to; ``unreleased``: its accesses that no release covers, with the threads that took part.  ``found``: what
+    relaxed atomics found where others released, which an acquire fence adds to what is known; ``fence``: the first access
+    after the last release fence (0: there was none), ``fenced`` what was known there.
     """
 
     id: Program
@@ -57,6 +59,9 @@ class History:
     current: dict[tuple[str, int, int], int] = field(default_factory=dict)
     unreleased: dict[int, Mask | None] = field(default_factory=dict)
     mask: Mask | None = None
+    found: int = 0
+    fence: int = 0
+    fenced: int = 0
 
 
 class Order:
@@ -159,23 +164,56 @@ class Order:
         ``is_ordered(stamp, threads)``: whether what ``threads`` did then is ordered before the release.
         """
         history = self.present
+        self._cover(self._made, is_ordered)
+        return self._set(history.known | self._by_number.get(left, 0))
+
+    def release_relaxed(
+        self, left: int, is_ordered: Callable[[int, Mask], bool] = lambda stamp, threads: True
+    ) -> int:
+        """The set that a relaxed atomic leaves where set ``left`` was: what a release fence before it covers, if there was one."""
+        history = self.present
+        if not history.fence:
+            return left
+        self._cover(history.fence, is_ordered)
+        return self._set(history.fenced | self._by_number.get(left, 0))
+
+    def _cover(self, end: int, is_ordered: Callable[[int, Mask], bool]) -> None:
+        """Count accesses before number ``end`` that are ordered before a release as released."""
+        history = self.present
         covered = [
             access
             for access, threads in history.unreleased.items()
-            if threads is None or is_ordered(int(self._stamp[access]), threads)
+            if access < end and (threads is None or is_ordered(int(self._stamp[access]), threads))
         ]
         for access in covered:
             history.known |= 1 << access
+            if access < history.fence:
+                history.fenced |= 1 << access
             del history.unreleased[access]
         if covered:
             gone = set(covered)
             history.current = {key: a for key, a in history.current.items() if a not in gone}
-        return self._set(history.known | self._by_number.get(left, 0))
 
     def acquire(self, left: int) -> None:
         """The present program relies on set ``left``."""
+        self._rely(self._by_number.get(left, 0))
+
+    def acquire_relaxed(self, left: int) -> None:
+        """A relaxed atomic found set ``left``: an acquire fence behind it will rely on that."""
+        self.present.found |= self._by_number.get(left, 0)
+
+    def fence(self, semantics: Semantics) -> None:
+        """A fence of the present program, which makes relaxed atomics before it acquire, and those behind it release."""
         history = self.present
-        known = history.known | self._by_number.get(left, 0)
+        if semantics.acquires:
+            self._rely(history.found)
+        if semantics.releases:
+            # what is done from here on gets numbers of its own
+            history.fence, history.fenced, history.current = self._made, history.known, {}
+
+    def _rely(self, bits: int) -> None:
+        history = self.present
+        known = history.known | bits
         if known != history.known:
             history.known, history.mask = known, None
 

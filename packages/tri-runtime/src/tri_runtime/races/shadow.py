@@ -168,19 +168,23 @@ class Shadow:
 
     # --- release and acquire ------------------------------------------------------------------------------------
 
-    def acquire(self, pieces: Indices) -> None:
-        """The present program relies on what was released at ``pieces``."""
+    def acquire(self, pieces: Indices, *, relaxed: bool = False) -> None:
+        """The present program relies on what was released at ``pieces``; ``relaxed``: behind an acquire fence."""
         found = self.last("sets", pieces)
         if found is not None:
+            take = self.order.acquire_relaxed if relaxed else self.order.acquire
             for left in np.unique(found):
-                self.order.acquire(int(left))
+                take(int(left))
 
-    def release(self, pieces: Indices, **how: Any) -> None:
-        """The present program releases at ``pieces``; ``how``: of :meth:`Order.release`."""
+    def release(self, pieces: Indices, *, relaxed: bool = False, **how: Any) -> None:
+        """The present program releases at ``pieces``; ``relaxed``: what a release fence covers; ``how``: of :meth:`Order.release`."""
+        if relaxed and not self.order.present.fence:
+            return
+        leave = self.order.release_relaxed if relaxed else self.order.release
         sets = self._table("sets")
         found = sets[pieces]
         for left in np.unique(found):
-            sets[pieces[found == left]] = self.order.release(int(left), **how)
+            sets[pieces[found == left]] = leave(int(left), **how)
 
     def _sets(self) -> list[int]:
         table = self._tables.get("sets")

@@ -168,9 +168,8 @@ class GlobalRaces:
         known = [
             (a, *self._pieces(a, o, nbytes), t + self._first, contents(a, o)) for a, o, t in parts if len(o)
         ]
-        if semantics.acquires:
-            for _, shadow, pieces, _, _ in known:
-                shadow.acquire(pieces)
+        for _, shadow, pieces, _, _ in known:
+            shadow.acquire(pieces, relaxed=not semantics.acquires)
         yield
         for (allocation, shadow, pieces, users, before), (_, offsets, _) in zip(known, parts, strict=True):
             # a word that is swapped for itself, or partly, may be changed beside that by anybody
@@ -178,9 +177,13 @@ class GlobalRaces:
             found = shadow.update(pieces, self._access("atomic", users), same, counts_reads=False)
             if found is not None:
                 raise self._between_programs(allocation, shadow, pieces, found, "atomic", users, nbytes)
-        if semantics.releases:
-            for _, shadow, pieces, users, _ in known:
-                shadow.release(pieces, is_ordered=self._is_ordered(users))
+        for _, shadow, pieces, users, _ in known:
+            shadow.release(pieces, relaxed=not semantics.releases, is_ordered=self._is_ordered(users))
+
+    def fence(self, semantics: Semantics) -> None:
+        """A fence: atomics before it acquire, and those behind it release, what ``semantics`` says."""
+        if self._cta is not None:
+            self._order.fence(semantics)
 
     def acquire(self, allocation: Allocation, offsets: Indices, nbytes: int) -> None:
         """A load that waits for others, of ``nbytes`` each, has seen what was released there."""

@@ -99,6 +99,11 @@ class Memory:
         with self.untracked(), self.races.atomic(parts, nbytes, semantics, contents):
             yield
 
+    def order(self, semantics: Semantics) -> None:
+        """A fence, which orders what is done here between programs as ``semantics`` says."""
+        if self.races is not None:
+            self.races.fence(semantics)
+
     @contextmanager
     def volatile(self, addresses: Array, active: Array, nbytes: int) -> Iterator[None]:
         """The loads inside, of ``nbytes`` at each of ``addresses`` where ``active``, wait for others: they acquire."""

@@ -22,6 +22,9 @@ __all__ = ["SPECIAL"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
+#: LLVM's address space of global memory, of every GPU
+_GLOBAL = 1
+
 Maker = Callable[[Numbering, ir.OpView, list[int], list[int]], Step]
 
 
@@ -104,7 +107,20 @@ def _load(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[in
         with cta.memory(space).volatile(cta.values[pointer], cta.active, shape.dtype.itemsize * shape.count):
             step(cta)
 
+    if "ordering" in op.attributes and ir.IntegerAttr(op.attributes["ordering"]).value:
+        return program.observed(_atomic_load(space, shape, pointer, output, _semantics(op)))
     return program.observed(volatile_step if "volatile_" in op.attributes else step)
+
+
+def _atomic_load(space: int, shape: Shape, pointer: int, output: int, semantics: Semantics) -> Step:
+    nbytes = shape.dtype.itemsize * shape.count
+
+    def step(cta: CTA) -> None:
+        memory, addresses, threads = cta.memory(space), cta.values[pointer], np.flatnonzero(cta.active)
+        with memory.atomic(addresses[threads], threads, nbytes, semantics):
+            cta.write(output, memory.load(addresses, shape.dtype, cta.active, shape.count, nbytes))
+
+    return step
 
 
 def _load_word(
@@ -360,6 +376,16 @@ def _trap(cta: CTA) -> None:
         )
 
 
+def _fence(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    semantics = _semantics(op)
+
+    def step(cta: CTA) -> None:
+        if cta.active.any():
+            cta.memory(_GLOBAL).order(semantics)
+
+    return program.observed(step)
+
+
 def _nothing(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     return lambda cta: None
 
@@ -374,7 +400,7 @@ SPECIAL: dict[str, Maker] = {
     "llvm.store": _store,
     "llvm.atomicrmw": _atomic_rmw,
     "llvm.cmpxchg": _compare_swap,
-    "llvm.fence": _nothing,
+    "llvm.fence": _fence,
     "llvm.intr.assume": _nothing,
     "llvm.br": _branch,
     "llvm.cond_br": _conditional,

@@ -20,7 +20,7 @@ from tri_backend_nvidia.machine.ops.memory import REGISTER, group
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
-__all__ = ["AtomicCasOp", "AtomicRmwOp"]
+__all__ = ["AtomicCasOp", "AtomicFenceOp", "AtomicLoadOp", "AtomicRmwOp"]
 
 _CLOBBER = "~{memory}"
 
@@ -101,3 +101,51 @@ class AtomicCasOp(MachineOp, dialect=NVM, name="atomic_cas"):
         from tri_backend_nvidia.machine.simulation import core as simulation
 
         return [simulation.atomic_cas(cta, text(self.order), *operands)]
+
+
+class AtomicLoadOp(MachineOp, dialect=NVM, name="atomic_load"):
+    """``ld.relaxed`` or ``ld.acquire`` of an integer where ``predicate``, anything elsewhere; ``order`` as of ``atom``."""
+
+    pointer: In
+    predicate: In
+    order: ir.StringAttr
+    result: Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """Inline assembly that LLVM moves no memory access across."""
+        type_ = self.result.type
+        width = bits_of(type_)
+        guard = "" if always(self.predicate) else "@$2 "
+        # there are no 8-bit registers: a byte is moved in a 16-bit one
+        held = b.int_type(max(width, 16))
+        (word,) = b.inline_asm(
+            f"{guard}ld{text(self.order)}.global.b{width} $0, [$1];",
+            f"={REGISTER[width]},l,b,{_CLOBBER}",
+            [self.pointer, self.predicate],
+            [held],
+        )
+        return [b.int_cast(word, type_)]
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """Element by element where the predicate is true."""
+        from tri_backend_nvidia.machine.simulation import core as simulation
+
+        return [simulation.atomic_load(cta, text(self.order), self.result.type, *operands)]
+
+
+class AtomicFenceOp(MachineOp, dialect=NVM, name="atomic_fence"):
+    """``fence``: this thread's accesses of memory before it, and those behind it, are in ``order`` (``.acq_rel.gpu``) for others."""
+
+    order: ir.StringAttr
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """Inline assembly."""
+        b.inline_asm(f"fence{text(self.order)};", _CLOBBER, [])
+        return []
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """Tells who looks for data races."""
+        from tri_backend_nvidia.machine.simulation import core as simulation
+
+        simulation.fence(cta, text(self.order))
+        return []

@@ -23,9 +23,11 @@ from tri_runtime.simulator.values import to_bf16, to_f32
 __all__ = [
     "approximate",
     "atomic_cas",
+    "atomic_load",
     "atomic_rmw",
     "divide",
     "elect",
+    "fence",
     "load",
     "nanoseconds",
     "permute_bytes",
@@ -163,6 +165,21 @@ def atomic_cas(
     return _in_turn(cta, order, pointer, predicate, step, compare, value)
 
 
+def atomic_load(cta: SimulatedCTA, order: str, type_: ir.Type, pointer: Array, predicate: Array) -> Array:
+    """Element by element where the predicate is true."""
+    dtype = numpy_type(type_)
+    active = cta.active & predicate
+    threads = np.flatnonzero(active)
+    with _atomic(cta, pointer[threads], threads, dtype.itemsize, order):
+        return cta.memory(_GLOBAL).load(pointer, dtype, active)
+
+
+def fence(cta: SimulatedCTA, order: str) -> None:
+    """Tells a simulator that looks for races of a fence of ``order``."""
+    if isinstance(cta, CTA) and cta.active.any():
+        cta.memory(_GLOBAL).order(_semantics(order))
+
+
 def _in_turn(
     cta: SimulatedCTA,
     order: str,
@@ -197,9 +214,13 @@ def _atomic(
     """Tells a simulator that looks for races that an atomic of ``order`` is done inside."""
     if not isinstance(cta, CTA):
         return nullcontext()
+    return cta.memory(_GLOBAL).atomic(addresses, threads, nbytes, _semantics(order))
+
+
+def _semantics(order: str) -> Semantics:
+    """What an instruction of memory order and scope ``order`` does between programs."""
     names = order.strip(".").split(".")
-    semantics = Semantics.named(names[0], names[-1])
-    return cta.memory(_GLOBAL).atomic(addresses, threads, nbytes, semantics)
+    return Semantics.named(names[0], names[-1])
 
 
 def _volatile(cta: object, pointer: Array, active: Array, nbytes: int) -> AbstractContextManager[None]:
