@@ -15,6 +15,8 @@ from nvidia_support import primitives
 from tri_backend_nvidia.machine import (
     ApproximateOp,
     AtomicCasOp,
+    AtomicFenceOp,
+    AtomicLoadOp,
     AtomicRmwOp,
     BarrierOp,
     ClockOp,
@@ -535,6 +537,42 @@ def _swap(bits: int, dtype: str) -> None:
 
 for _bits, _dtype in ((16, "i2"), (32, "i4"), (64, "i8")):
     _swap(_bits, _dtype)
+
+
+def _atomic_load(dtype: str, order: str) -> None:
+    """Loads in a group each; the fences that may stand around them change no value."""
+
+    def body(k: Kernel) -> None:
+        type_ = k.type(k.columns[0].type)
+        got = build(AtomicLoadOp, [k.place(0), k.condition(1)], [type_], order=order)[0]
+        k.b.store(k.b.select(k.condition(1), got, k.b.const(type_, 7)), k.place(2))
+
+    add(
+        f"atomic_load-{dtype}{order}",
+        AtomicLoadOp,
+        (dtype, "i4"),
+        (dtype,),
+        body,
+        each(any_bits(dtype), coin),
+    )
+
+
+for _dtype in ("i1", "i2", "i4", "i8"):
+    for _order in (".relaxed.gpu", ".acquire.sys", ".acquire.cta"):
+        _atomic_load(_dtype, _order)
+
+
+def _fence(order: str) -> None:
+    def body(k: Kernel) -> None:
+        k.b.store(k.read(0)[0], k.place(1))
+        build(AtomicFenceOp, [], order=order)
+        k.b.store(k.b.load(k.place(1), k.type("i32")), k.place(2))
+
+    add(f"atomic_fence{order}", AtomicFenceOp, ("i4",), ("i4", "i4"), body, each(any_bits("i4")))
+
+
+for _order in (".acq_rel.gpu", ".release.gpu", ".acquire.gpu", ".release.sys", ".acquire.cta"):
+    _fence(_order)
 
 
 # --- asynchronous copies --------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ def atomic_load(cta: SimulatedCTA, order: str, type_: ir.Type, pointer: Array, p
         return cta.memory(_GLOBAL).load(pointer, dtype, active)
 
 
-def fence(cta: SimulatedCTA, order: str) -> None:
+def fence(cta: object, order: str) -> None:
     """Tells a simulator that looks for races of a fence of ``order``."""
     if isinstance(cta, CTA) and cta.active.any():
         cta.memory(_GLOBAL).order(_semantics(order))
