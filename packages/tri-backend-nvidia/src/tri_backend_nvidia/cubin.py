@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import shlex
+from pathlib import Path
 
 from tri_backend_nvidia.disassembly import read_sass, sass
 from tri_backend_nvidia.options import nvidia_options
 from tri_backend_nvidia.ptx import entry_points
-from tri_backend_nvidia.ptxas import Assembled, assemble, limited, pays, ptxas
+from tri_backend_nvidia.ptxas import Assembled, assemble, limited, pays, ptxas, sound
 from tri_core import knobs
 from tri_core.api import CommonOptions, Stage, StageContext, StageResult, ToolchainError
 
@@ -25,12 +26,16 @@ def _arguments(options: CommonOptions, lines: bool) -> tuple[str, ...]:
     return (*line_info, *fusion, *given)
 
 
-def _assembled(ptx: str, context: StageContext) -> Assembled:
+def _program(context: StageContext) -> Path:
     override = context.knobs.get("NVIDIA_PTXAS")
+    return ptxas(str(override) if override else None)
+
+
+def _assembled(ptx: str, context: StageContext) -> Assembled:
     return assemble(
         ptx,
         context.target.key.arch,
-        program=ptxas(str(override) if override else None),
+        program=_program(context),
         kernel=context.kernel_name,
         options=_arguments(context.options, bool(context.knobs.get("LINE_INFO"))),
         timeout=knobs.get("NVIDIA_PTXAS_TIMEOUT"),
@@ -57,17 +62,22 @@ def _with_more_ctas(ptx: str, made: Assembled, context: StageContext) -> Assembl
 
 
 def _run(ptx: str, context: StageContext) -> StageResult:
+    ptx, rewritten = sound(_program(context), context.target.key.arch).apply(ptx)
     made = _with_more_ctas(ptx, _assembled(ptx, context), context)
     usage = made.usage
     return StageResult(
         artifact=made.cubin,
         resources={"registers": usage.registers, "spills": usage.spill_stores, "stack": usage.stack},
         entry_points=entry_points(ptx),
+        attrs={"ptx_rewritings": list(rewritten)} if rewritten else {},
     )
 
 
 def cubin_stage() -> Stage:
-    """From PTX text to a cubin; ``registers`` per thread, ``spills`` and ``stack`` in bytes per thread."""
+    """From PTX text to a cubin; ``registers`` per thread, ``spills`` and ``stack`` in bytes per thread.
+
+    The attribute ``ptx_rewritings`` names what was said otherwise because this ptxas gets it wrong (:mod:`.ptxas.faults`).
+    """
     return Stage(
         name="cubin",
         kind="bytes",

@@ -104,12 +104,12 @@ def tri_register_ir(registry: IRRegistry) -> None:
 
 @hookimpl
 def tri_cache_key(target: Target) -> Mapping[str, str]:
-    """The assembler's identity: another ptxas makes other machine code."""
+    """The assembler's identity, and what is rewritten before it: another ptxas makes other machine code."""
     if target.key.backend != "nvidia" or target.key.simulated:
         return {}
     from tri_backend_nvidia.ptxas import identity
 
-    return {"ptxas": identity()}
+    return identity(target.key.arch)
 
 
 @hookimpl

@@ -7,13 +7,14 @@ The packages moved their files between major versions of CUDA (``nvidia/cuda_nvc
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 from tri_core.api import ToolchainError
 from tri_core.lazy_dataclasses import dataclass
 
-__all__ = ["Tool", "find", "version_of"]
+__all__ = ["Tool", "find", "find_all", "version_of"]
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,23 @@ def find(tool: Tool, override: str | None = None) -> Path | None:
                 log="",
             )
         return given
+    return next(_places(tool), None)
+
+
+def find_all(tool: Tool) -> tuple[Path, ...]:
+    """Every place where ``tool`` is, in the order in which :func:`find` looks; a file counts once."""
+    return tuple({place.resolve(): place for place in reversed(list(_places(tool)))}.values())[::-1]
+
+
+def _places(tool: Tool) -> Iterator[Path]:
     for distribution in tool.distributions:
         packaged = _packaged(tool, distribution)
         if packaged is not None:
-            return packaged
+            yield packaged
     on_path = shutil.which(tool.name) if tool.executable else None
     if on_path is not None:
-        return Path(on_path)
-    places = (Path(folder) / tool.name for folder in tool.folders)
-    return next((place for place in places if place.is_file()), None)
+        yield Path(on_path)
+    yield from (place for folder in tool.folders if (place := Path(folder) / tool.name).is_file())
 
 
 def _packaged(tool: Tool, distribution: str) -> Path | None:

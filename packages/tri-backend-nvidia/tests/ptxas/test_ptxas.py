@@ -148,7 +148,7 @@ def test_where_tools_are_found(tmp_path, monkeypatch):
 
 
 def test_a_missing_ptxas_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("tri_backend_nvidia.ptxas.location.find", lambda *_: None)
+    monkeypatch.setattr("tri_backend_nvidia.ptxas.location.find_all", lambda *_: ())
     ptxas.cache_clear()
     try:
         with pytest.raises(ToolchainError, match="not found") as caught:

@@ -3,8 +3,30 @@
 from __future__ import annotations
 
 from tri_backend_nvidia.ptxas.assembler import Assembled, assemble
+from tri_backend_nvidia.ptxas.faults import FAULTS, Fault, faults, rewritings
 from tri_backend_nvidia.ptxas.location import PTXAS, identity, ptxas
 from tri_backend_nvidia.ptxas.registers import limited, pays
 from tri_backend_nvidia.ptxas.report import Usage, parse_usage
+from tri_backend_nvidia.ptxas.rewritings import Rewriting
+from tri_backend_nvidia.ptxas.sound import Sound, sound
+from tri_backend_nvidia.ptxas.version import version_of_ptxas
 
-__all__ = ["PTXAS", "Assembled", "Usage", "assemble", "identity", "limited", "parse_usage", "pays", "ptxas"]
+__all__ = [
+    "FAULTS",
+    "PTXAS",
+    "Assembled",
+    "Fault",
+    "Rewriting",
+    "Sound",
+    "Usage",
+    "assemble",
+    "faults",
+    "identity",
+    "limited",
+    "parse_usage",
+    "pays",
+    "ptxas",
+    "rewritings",
+    "sound",
+    "version_of_ptxas",
+]
