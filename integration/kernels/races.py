@@ -185,20 +185,32 @@ def all_say_so(flag):
 
 
 @tri.jit
-def shifts(x, out, BLOCK: tl.constexpr, BARRIER: tl.constexpr):
-    """A program reads back what other threads of it stored."""
+def shifts(x, out, again, BLOCK: tl.constexpr, BARRIER: tl.constexpr):
+    """A program reads back what other threads of it stored; ``again`` may be ``out``, which no compiler knows."""
     i = tl.arange(0, BLOCK)
     tl.store(out + i, tl.load(x + i))
     if BARRIER:
         tl.debug_barrier()
-    tl.store(x + i, tl.load(out + (i + BLOCK // 2) % BLOCK))
+    tl.store(x + i, tl.load(again + (i + BLOCK // 2) % BLOCK))
 
 
 @tri.jit
-def overtakes(x, BLOCK: tl.constexpr, BARRIER: tl.constexpr):
-    """A program overwrites what other threads of it load."""
+def shifts_alone(x, out, BLOCK: tl.constexpr):
+    """As ``shifts`` and ``overtakes``, in memory that has one name."""
+    i, other = tl.arange(0, BLOCK), (tl.arange(0, BLOCK) + BLOCK // 2) % BLOCK
+    tl.store(out + i, tl.load(x + i))
+    there = tl.load(out + other)
+    for _ in range(3):
+        tl.store(out + i, there + 1)
+        there = tl.load(out + other)
+    tl.store(x + i, there)
+
+
+@tri.jit
+def overtakes(x, again, BLOCK: tl.constexpr, BARRIER: tl.constexpr):
+    """A program overwrites what other threads of it load, if ``again`` is ``x``."""
     i = tl.arange(0, BLOCK)
-    there = tl.load(x + (i + BLOCK // 2) % BLOCK)
+    there = tl.load(again + (i + BLOCK // 2) % BLOCK)
     if BARRIER:
         tl.debug_barrier()
     tl.store(x + i, there)

@@ -106,6 +106,13 @@ FAULTS = {
         "user == op",
         "sum extremes float_extremes bit_sum",
     ),
+    "threads do not wait for what others stored": Fault(
+        "sim:nvidia:sm_90a",
+        "tri_gpu_dialect.transforms.memory.insert_barriers:InsertBarriers.apply",
+        "GlobalWalk.through(function)",
+        "pass",
+        "read_back",
+    ),
     "offsets beyond 32 bits do not compile": Fault(
         "cpu",
         "tri_backend_cpu.builder:Builder.offset",

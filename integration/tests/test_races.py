@@ -221,6 +221,7 @@ def test_lanes_of_one_store(target: str) -> None:
 def test_a_barrier_between_threads(target: str, kernel: str) -> None:
     function = getattr(kernels, kernel)
     arrays = [ints(256) for _ in range(2 if kernel == "shifts" else 1)]
+    arrays.append(arrays[-1])
     with watched(target):
         function[(1,)](*arrays, BLOCK=256, BARRIER=True)
         with pytest.raises(DataRace, match="a barrier is missing") as caught:
@@ -229,6 +230,17 @@ def test_a_barrier_between_threads(target: str, kernel: str) -> None:
     first, second = caught.value.accesses
     assert first.thread != second.thread
     assert {first.kind, second.kind} == {"load", "store"}
+
+
+@pytest.mark.parametrize("warps", [1, 4, 8])
+@pytest.mark.parametrize("target", SIMULATED)
+def test_memory_of_one_name_needs_no_barrier_of_the_program(target: str, warps: int) -> None:
+    """Threads wait for each other where a program reads back what it stored."""
+    x, out = ints(256), zeros(256)
+    expected = x + 3
+    with watched(target):
+        kernels.shifts_alone[(1,)](x, out, BLOCK=256, num_warps=warps)
+    assert (x == expected).all()
 
 
 def test_nobody_looks_unless_asked() -> None:

@@ -1,4 +1,4 @@
-"""Memory that is read and written in place, with barriers between, through one parameter or two."""
+"""Memory that is read and written in place: with barriers between through one parameter or two, without them through one."""
 
 from __future__ import annotations
 
@@ -48,6 +48,16 @@ def _shifted(d: Draft) -> None:
     )  # fmt: skip
 
 
+def _back(d: Draft) -> None:
+    """What a program stored, it loads again: at once, or after iterations that did so; no barrier stands between."""
+    x = _narrow(d)
+    d.step(
+        "read_back", (x,), x.dtype, x.shape,
+        output=d.output(x.dtype, x.numel), count=x.numel, source=d.text(*_SOURCES), by=d.integer(1, x.numel - 1),
+        iterations=d.choose((0, 0, 1, 3)), index=d.fresh("k"), moved=d.one_in(2),
+    )  # fmt: skip
+
+
 def _narrow(d: Draft) -> Any:
     x = d.pick(ranks=(1,))
     x = x if x.shape in VECTORS else d.load(d.choose(VECTORS))
@@ -83,6 +93,20 @@ def _shifted_text(step: Step, parameters: Parameters) -> str:
     )
 
 
+def _back_text(step: Step, parameters: Parameters) -> str:
+    a: dict[str, Any] = dict(step.attributes)
+    output, i = parameters.outputs[a["output"]], f"tl.arange(0, {a['count']})"
+    source = _SOURCES[a["source"]].format(i=i, top=a["count"] - 1, by=a["by"])
+    place, other = (source, i) if a["moved"] else (i, source)
+    lines = [f"tl.store({output} + {i}, {{0}})"]
+    if a["iterations"]:
+        lines += [
+            f"for {a['index']} in range({a['iterations']}):",
+            f"    tl.store({output} + ({place}), tl.load({output} + ({other})) + {{0}})",
+        ]
+    return "\n".join([*lines, f"{{r0}} = tl.load({output} + ({source}))"])
+
+
 def _lines(*statements: str) -> str:
     """``statements`` with a barrier between each two."""
     return "\ntl.debug_barrier()\n".join(statements)
@@ -90,10 +114,9 @@ def _lines(*statements: str) -> str:
 
 def _in_place_of(memory: Memory, x: Array, **a: Any) -> Array:
     held = memory.outputs[a["output"]]
-    i, top = np.arange(a["count"]), a["count"] - 1
-    source = {"reversed": top - i, "rotated": (i + a["by"]) & top, "swapped": i ^ a["by"], "itself": i}
+    i, source = np.arange(a["count"]), _source(a)
     taken = i < a["limit"] if a["limit"] >= 0 else np.ones(len(i), bool)
-    held[: len(i)] = np.where(taken, x[source[a["source"]]], x)
+    held[: len(i)] = np.where(taken, x[source], x)
     return held[: len(i)].copy()
 
 
@@ -105,7 +128,24 @@ def _shifted_of(memory: Memory, x: Array, **a: Any) -> Array:
     return held[: a["whole"]].copy()
 
 
+def _back_of(memory: Memory, x: Array, **a: Any) -> Array:
+    held, source = memory.outputs[a["output"]][: a["count"]], _source(a)
+    held[:] = x
+    for _ in range(a["iterations"]):
+        loaded = held[slice(None) if a["moved"] else source] + x
+        held[source if a["moved"] else slice(None)] = loaded
+    return held[source].copy()
+
+
+def _source(a: dict[str, Any]) -> Array:
+    i, top = np.arange(a["count"]), a["count"] - 1
+    return {"reversed": top - i, "rotated": (i + a["by"]) & top, "swapped": i ^ a["by"], "itself": i}[
+        a["source"]
+    ]
+
+
 PRODUCTIONS = (
     Production("in_place", _in_place_text, _in_place_of, _in_place, weight=2, memory=True),
+    Production("read_back", _back_text, _back_of, _back, weight=2, memory=True),
     Production("shifted", _shifted_text, _shifted_of, _shifted, memory=True),
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tri_core.dialects.tt import FuncOp, SplatOp
+from tri_core.dialects.tt import FuncOp, MakeTensorDescriptorOp, PointerType, SplatOp, TensorDescType
+from tri_core.ir.effects import ALLOCATE_GLOBAL, Effects
 from tri_core.ir.regions import For, predecessors
-from tri_core.ir.traits import derives_pointer, source_of
-from tri_core.ir.views import cast, isa
+from tri_core.ir.traits import derives_pointer, is_rematerializable, source_of
+from tri_core.ir.views import isa
 from tri_core.mlir import arith, ir
 from tri_core.passes.rewriting import producer
 
@@ -72,15 +73,16 @@ def argument_of(pointer: ir.Value) -> ir.Value | None:
 
 
 def arguments_of(pointer: ir.Value) -> frozenset[ir.Value] | None:
-    """The function's arguments one of which ``pointer``, perhaps a tensor of them, is computed from, through loops, branches and selects.
+    """The function's arguments, and memory allocated in it, one of which ``pointer`` (a tensor of them, a descriptor) points into.
 
-    None: it may come from elsewhere, out of memory or of an integer.
+    It is followed through arithmetic, selects, branches, loops of any kind and partitions.  None: it may come from elsewhere, out of
+    memory or of an integer.  Different arguments do not overlap: that is what a kernel's caller promises.
     """
     ahead, seen, found = [pointer], {pointer}, set[ir.Value]()
     while ahead:
         value = ahead.pop()
         sources = _pointer_sources(value)
-        if sources is None or len(seen) > _MOST:
+        if sources is None:
             return None
         if not sources:
             found.add(value)
@@ -91,16 +93,22 @@ def arguments_of(pointer: ir.Value) -> frozenset[ir.Value] | None:
 
 
 def _pointer_sources(pointer: ir.Value) -> list[ir.Value] | None:
-    """Values that ``pointer`` is derived from, one step back: none for a function's argument; None where they are not known."""
+    """Values that ``pointer`` is derived from, one step back: none for memory itself; None where they are not known."""
     if (given := predecessors(pointer)) is not None:
         return given
     op = producer(pointer)
     if op is None:
         return [] if isa(pointer.owner.owner.operation, FuncOp) else None
-    if isa(op, arith.SelectOp):
-        select = cast(op, arith.SelectOp)
-        return [select.true_value, select.false_value]
-    return [source_of(op)] if derives_pointer(op.name) else None
+    if (effects := Effects.declared_by(op.name)) is not None and ALLOCATE_GLOBAL in effects:
+        return []
+    if isa(op, MakeTensorDescriptorOp) or is_rematerializable(op) or derives_pointer(op.name):
+        return [v for v in op.operands if _points(v.type)] or None
+    return None
+
+
+def _points(type_: ir.Type) -> bool:
+    element = type_.element_type if isinstance(type_, ir.RankedTensorType) else type_
+    return isinstance(element, (PointerType, TensorDescType))
 
 
 def _stays(body: ir.Block, number: int) -> bool:

@@ -85,7 +85,10 @@ AWAITED = marker(
     written=("warp-specialize",), read=("allocate-shared-memory",),
 )  # fmt: skip
 PERSISTENT = marker(
-    "ttg.persistent", "the loop over programs", written=("make-persistent",), read=("warp-specialize",)
+    "ttg.persistent",
+    "the loop over programs",
+    written=("make-persistent",),
+    read=("warp-specialize", "insert-barriers"),
 )
 #: an arrival is made at the barrier of each CTA, a copy goes to all CTAs that hold copies of the block, and at a barrier all threads of the
 #: cluster synchronise

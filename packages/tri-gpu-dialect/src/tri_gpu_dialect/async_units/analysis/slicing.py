@@ -40,13 +40,13 @@ from tri_core.ir.regions import (
     deciding_operands,
     ends_region,
     is_control,
-    predecessors,
     tied,
 )
-from tri_core.ir.traits import is_rematerializable, is_view, source_of
+from tri_core.ir.traits import is_rematerializable, is_view
 from tri_core.ir.views import cast, isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
+from tri_core.passes.origins import arguments_of
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import LocalDeallocOp, NextTileOp, WarpGroupDotOp, WarpGroupDotWaitOp
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
@@ -240,7 +240,7 @@ def _in_order(op: ir.Operation) -> list[ir.Operation]:
 def _memory(function: ir.Operation, ops: list[ir.Operation], fed: Iterable[ir.Operation]) -> Refusal | None:
     """What the kernel does to memory that loads must not pass."""
     for load in fed:
-        if _roots(cast(load, DescriptorLoadOp).desc) is None:
+        if arguments_of(cast(load, DescriptorLoadOp).desc) is None:
             return Refusal(
                 "a block is loaded from a descriptor that is not made in the kernel or given to it", load
             )
@@ -261,39 +261,9 @@ def _orders_memory(op: ir.Operation) -> bool:
 def _may_overlap(write: ir.Operation, read: ir.Operation) -> bool:
     """Whether both may access the same memory; different arguments of a kernel do not overlap."""
     written = access_of(write)
-    one = None if written is None else _roots(written.address)
-    other = _roots(cast(read, DescriptorLoadOp).desc)
+    one = None if written is None else arguments_of(written.address)
+    other = arguments_of(cast(read, DescriptorLoadOp).desc)
     return one is None or other is None or bool(one & other)
-
-
-def _roots(value: ir.Value) -> frozenset[ir.Value] | None:
-    """The arguments of the function that a pointer or descriptor is computed from; None if unknown."""
-    found: set[ir.Value] = set()
-    ahead, seen = [value], {value}
-    while ahead:
-        here = ahead.pop()
-        before = _before(here)
-        if before is None:
-            return None
-        if not before:
-            found.add(here)
-        ahead += [v for v in before if v not in seen]
-        seen.update(before)
-    return frozenset(found)
-
-
-def _before(value: ir.Value) -> list[ir.Value] | None:
-    """What a pointer or descriptor points into the same array as; nothing for an argument of the function."""
-    if isinstance(value.owner, ir.Block):
-        return [] if isa(value.owner.owner.operation, FuncOp) else predecessors(value)
-    op = value.owner.operation
-    if is_control(op):
-        return predecessors(value)
-    return (
-        [source_of(op)]
-        if len(op.operands) and (is_rematerializable(op) or isa(op, MakeTensorDescriptorOp))
-        else None
-    )
 
 
 def _not_ahead(producer: Demand, loads: set[ir.Operation]) -> Refusal | None:

@@ -24,7 +24,7 @@ from typing import ClassVar, Protocol, Self, TypeVar
 
 from tri_core.errors import PluginError, VerificationError
 from tri_core.ir.effects import ASYNC, READ_SHARED, WRITE_SHARED, Effects, accesses_of
-from tri_core.ir.regions import ConcurrentRegions, edges_of, ends_region, is_control, region_blocks
+from tri_core.ir.regions import edges_of, ends_region, region_blocks
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
@@ -35,6 +35,7 @@ from tri_gpu_dialect.dialect import AsyncWaitOp, BarrierOp
 from tri_gpu_dialect.edit import SHARED, all_ops, barrier, block_ops, copies_to_shared, is_barrier, terminator
 from tri_gpu_dialect.plans.scratch import SHARED as SHARED_MEASURES
 from tri_gpu_dialect.plans.scratch import ScratchMeasures
+from tri_gpu_dialect.transforms.memory.paths import PathWalk
 from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
 
 __all__ = [
@@ -208,7 +209,7 @@ def register_ordering(kind: _O) -> _O:
 
 
 @dataclass
-class Walk:
+class Walk(PathWalk[Pending]):
     """Goes through ``function`` and puts barriers in."""
 
     aliases: Aliases
@@ -231,8 +232,9 @@ class Walk:
             if any(map(kind.concerns, ops)):
                 walk.orderings.append(kind(walk, len(walk.orderings)))
         walk.orderings = [each.inside(ops) for each in walk.orderings]
-        nothing = Pending(states=tuple(each.nothing for each in walk.orderings))
-        ends = [(terminator(block), walk.block(block, nothing)) for block in function.regions[0].blocks]
+        ends = [
+            (terminator(block), walk.block(block, walk.nothing())) for block in function.regions[0].blocks
+        ]
         for each in walk.orderings:
             each.finish(function, ends)
 
@@ -241,13 +243,12 @@ class Walk:
         ops = block_ops(block)
         for place, op in enumerate(ops):
             self.behind = ops[place + 1 : place + 3]
-            if is_control(op):
-                pending = self.control(op, pending)
-            elif ConcurrentRegions.declared_by(op.name):
-                pending = self.concurrent(op, pending)
-            else:
-                pending = self.op(op, pending)
+            pending = self.visit(op, pending)
         return pending
+
+    def nothing(self) -> Pending:
+        """As :meth:`PathWalk.nothing`, with what the orderings begin with."""
+        return Pending(states=tuple(each.nothing for each in self.orderings))
 
     def op(self, op: ir.Operation, pending: Pending) -> Pending:
         """What is pending after ``op``, before which stands what it needs."""
@@ -362,32 +363,6 @@ class Walk:
         return frozenset(found)
 
     # --- control flow -----------------------------------------------------------------------------------
-
-    def control(self, op: ir.Operation, pending: Pending) -> Pending:
-        """What is pending where a block begins, and behind ``op``, is what may be at any edge that leads there."""
-        blocks, edges = region_blocks(op), edges_of(op)
-        ends: list[Pending | None] = [None] * len(blocks)
-        nothing = Pending(states=tuple(each.nothing for each in self.orderings))
-
-        def before(block: ir.Block | None) -> Pending:
-            found = nothing
-            for edge in edges:
-                if edge.leads_to(block):
-                    left = pending if edge.enters else ends[blocks.index(edge.source.block)]
-                    found = found if left is None else found | left
-            return found
-
-        begun = [nothing] * len(blocks)
-        while True:
-            news = False
-            for number, block in enumerate(blocks):
-                # what was pending once stays so: barriers that come in would make it less, and there might be no fixpoint
-                at = before(block) | begun[number]
-                if at != begun[number] or ends[number] is None:
-                    begun[number], news = at, True
-                    ends[number] = self.block(block, at)
-            if not news:
-                return before(None)
 
     def concurrent(self, op: ir.Operation, pending: Pending) -> Pending:
         """All threads synchronise before they part; then each region has barriers of its own."""

@@ -1,6 +1,6 @@
-"""Puts barriers between accesses of shared memory that conflict, and nowhere else.
+"""Puts barriers between accesses of memory that conflict, and nowhere else.
 
-Which accesses these are is said in :mod:`.hazards`; what else has to stand between them on hardware where copies and dots run beside
+Which accesses of shared memory these are is said in :mod:`.hazards`, which of global memory in :mod:`.global_hazards`; what else has to stand between them on hardware where copies and dots run beside
 the threads, in :mod:`tri_gpu_dialect.async_units.proxy_ordering`.
 """
 
@@ -13,6 +13,7 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import functions
 from tri_gpu_dialect.plans.scratch import SHARED, ScratchMeasures
+from tri_gpu_dialect.transforms.memory.global_hazards import GlobalWalk
 from tri_gpu_dialect.transforms.memory.hazards import Walk
 
 __all__ = ["InsertBarriers"]
@@ -31,3 +32,4 @@ class InsertBarriers(Pass):
         """Insert ``ttg.barrier`` ops."""
         for function in functions(module):
             Walk.through(function, self.measures)
+            GlobalWalk.through(function)

@@ -1,0 +1,322 @@
+"""Which accesses of global memory must wait for a barrier: a program reads back what it wrote, and a thread knows its own accesses alone.
+
+Threads that access the same address are different ones where an element has one place in the tensor that is stored and another in the
+tensor that is loaded, by layout or by index, and where several threads load an element that one of them stores.  Then a barrier for global
+memory stands between; one that other memory needs there anyway is made one for both.  No barrier stands between
+
+* accesses in the same layout, of which each thread has elements of its own, by the same pointers (computed from the same values, in one
+  iteration or from nothing that iterations change), or of tiles of one grid (:mod:`tri_gpu_dialect.analysis.tile_addresses`);
+* accesses of different roots (:func:`tri_core.passes.origins.arguments_of`);
+* atomics of one kind whose results nobody uses: their order makes no difference.
+
+Kernels that read nothing back, nearly all, are left after one look at their accesses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import NamedTuple
+
+from tri_core.dialects.tt.enums import AtomicOp
+from tri_core.ir.access import Access, access_of
+from tri_core.ir.effects import (
+    ASYNC,
+    READ_DESCRIBED,
+    READ_GLOBAL,
+    WRITE_DESCRIBED,
+    WRITE_GLOBAL,
+    effects_of,
+)
+from tri_core.ir.regions import Edge, region_blocks
+from tri_core.ir.traits import is_pure
+from tri_core.ir.views import defining_op, isa
+from tri_core.lazy_dataclasses import dataclass
+from tri_core.mlir import ir
+from tri_core.passes.origins import arguments_of
+from tri_gpu_dialect.analysis.tile_addresses import TileAddress, same_places
+from tri_gpu_dialect.base import AsyncTokenType
+from tri_gpu_dialect.dialect import AsyncWaitOp, BarrierOp
+from tri_gpu_dialect.dialect.markers import PERSISTENT
+from tri_gpu_dialect.edit import (
+    GLOBAL,
+    SHARED,
+    all_ops,
+    barrier,
+    copies_to_shared,
+    i32_attribute,
+    is_barrier,
+    make,
+    unconverted,
+)
+from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, LinearLayout
+from tri_gpu_dialect.layouts.encoding import layout_for
+from tri_gpu_dialect.transforms.memory.paths import PathWalk
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["GlobalWalk"]
+
+_READS, _WRITES = frozenset({READ_GLOBAL, READ_DESCRIBED}), frozenset({WRITE_GLOBAL, WRITE_DESCRIBED})
+#: values that two addresses are compared by at most
+_MOST = 256
+#: what an access has passed since: nothing that could order it; a wait for it as well must come
+_NOTHING, _UNDER_WAY = -1, -2
+
+
+@dataclass(frozen=True)
+class _Site:
+    """An access: its ``op``, what it may overlap, and which threads do it."""
+
+    op: ir.Operation
+    access: Access
+    roots: frozenset[ir.Value] | None
+    reads: bool
+    writes: bool
+
+    @property
+    def by_copies(self) -> bool:
+        """Whether all threads that hold an element access it; else the first of them does."""
+        return not self.writes
+
+    def may_overlap(self, other: _Site) -> bool:
+        """Whether both may access the same bytes, one of them writing."""
+        if not (self.writes or other.writes):
+            return False
+        return self.roots is None or other.roots is None or not self.roots.isdisjoint(other.roots)
+
+    def commutes(self, other: _Site) -> bool:
+        """Whether both are atomics that may come in any order."""
+        kinds = [_kind(site.op) for site in (self, other)]
+        return kinds[0] is not None and kinds[0] == kinds[1] and not (_is_used(self.op) or _is_used(other.op))
+
+    @property
+    def type(self) -> ir.Type:
+        """Of the tensor that says where elements are: pointers, offsets or what is accessed; of the pointer, of a scalar."""
+        values = [*self.place, self.access.value]
+        return next((v.type for v in values if tensor_info(v.type) is not None), values[0].type)
+
+    @property
+    def layout(self) -> LinearLayout | None:
+        """Where the elements of the tensor that is accessed are; None: a scalar, or they are in no registers."""
+        info = tensor_info(self.type)
+        return None if info is None or info.encoding is None else layout_for(info.encoding, info.shape)
+
+    @property
+    def place(self) -> list[ir.Value]:
+        """The values that say where it accesses memory."""
+        return [self.access.address, *self.access.offsets]
+
+
+def _kind(op: ir.Operation) -> AtomicOp | None:
+    given = op.attributes.get("atomic_rmw_op", None)
+    kind = None if given is None else AtomicOp(ir.IntegerAttr(given).value)
+    return None if kind is AtomicOp.XCHG else kind
+
+
+def _is_used(op: ir.Operation) -> bool:
+    return any(next(iter(result.uses), None) is not None for result in op.results)
+
+
+class _Pending(NamedTuple):
+    """Access ``site``, with the loops that have gone on to another iteration since, and the last barrier since."""
+
+    site: int
+    loops: frozenset[int]
+    passed: int
+
+
+State = frozenset[_Pending]
+
+
+@dataclass
+class GlobalWalk(PathWalk[State]):
+    """Goes through a function with accesses that overlap, and puts barriers in."""
+
+    sites: list[_Site]
+    numbers: dict[ir.Operation, int] = field(default_factory=dict)
+    loops: list[ir.Operation] = field(default_factory=list)
+    barriers: list[ir.Operation] = field(default_factory=list)
+    addresses: TileAddress = field(default_factory=TileAddress)
+
+    @classmethod
+    def through(cls, function: ir.Operation) -> None:
+        """Insert ``ttg.barrier`` ops for global memory into ``function``, whose barriers for shared memory are in."""
+        sites = _overlapping(_sites(function))
+        if not sites:
+            return
+        walk = cls(sites, {site.op: number for number, site in enumerate(sites)})
+        for block in function.regions[0].blocks:
+            walk.block(block, walk.nothing())
+
+    def nothing(self) -> State:
+        """No access is pending."""
+        return frozenset()
+
+    def op(self, op: ir.Operation, pending: State) -> State:
+        """See :class:`PathWalk`."""
+        if isa(op, BarrierOp):
+            return self._barrier(op, pending)
+        if isa(op, AsyncWaitOp):
+            if ir.IntegerAttr(op.attributes["num"]).value:
+                return pending
+            return frozenset(p._replace(passed=_NOTHING) if p.passed == _UNDER_WAY else p for p in pending)
+        number = self.numbers.get(op)
+        if number is None:
+            return pending
+        pending = self._ordered(op, [p for p in pending if self._conflicts(p, self.sites[number])], pending)
+        return pending | {_Pending(number, frozenset(), _UNDER_WAY if copies_to_shared(op) else _NOTHING)}
+
+    def _barrier(self, op: ir.Operation, pending: State) -> State:
+        left = frozenset(p for p in pending if p.passed == _UNDER_WAY)
+        if is_barrier(op, GLOBAL):
+            return left
+        number = _number(self.barriers, op)
+        return left | {p._replace(passed=number) for p in pending - left}
+
+    def _ordered(self, op: ir.Operation, conflicts: list[_Pending], pending: State) -> State:
+        """Put what ``op`` needs before it; gives what is pending then."""
+        passed = {p.passed for p in conflicts}
+        if not passed:
+            return pending
+        if _UNDER_WAY in passed:
+            with ir.InsertionPoint(op), op.location:
+                make("ttg.async_wait", (), AsyncTokenType.get(), num=i32_attribute(0))
+        if passed & {_NOTHING, _UNDER_WAY}:
+            barrier(ir.InsertionPoint(op), op.location, GLOBAL)
+            return (
+                frozenset()
+                if _UNDER_WAY in passed
+                else frozenset(p for p in pending if p.passed == _UNDER_WAY)
+            )
+        for number in passed:
+            self.barriers[number].attributes["addrSpace"] = i32_attribute(SHARED | GLOBAL)
+        return frozenset(p for p in pending if p.passed not in passed)
+
+    # --- control flow -----------------------------------------------------------------------------------
+
+    def along(self, edge: Edge, pending: State) -> State:
+        """What leads to another block of a loop may lead to the next iteration, or program: programs are in no order."""
+        if edge.block is None:
+            return pending
+        if PERSISTENT in edge.branch.attributes:
+            return frozenset()
+        number = _number(self.loops, edge.branch)
+        return frozenset(p._replace(loops=p.loops | {number}) for p in pending)
+
+    def concurrent(self, op: ir.Operation, pending: State) -> State:
+        """Regions have barriers of their own warps, which order nothing before the op and behind it."""
+        inside = [self.sites[n] for inner in all_ops(op) if (n := self.numbers.get(inner)) is not None]
+        pending = self._ordered(
+            op, [p for p in pending if any(self._conflicts(p, s) for s in inside)], pending
+        )
+        left = pending
+        for block in region_blocks(op):
+            left |= self.block(block, frozenset())
+        return frozenset(p if p.passed == _UNDER_WAY else p._replace(passed=_NOTHING) for p in left)
+
+    # --- which accesses wait for which --------------------------------------------------------------------
+
+    def _conflicts(self, before: _Pending, after: _Site) -> bool:
+        """Whether other threads than those that access an element in ``after`` may have accessed it in ``before``."""
+        site = self.sites[before.site]
+        return (
+            site.may_overlap(after)
+            and not site.commutes(after)
+            and not self._by_same_threads(site, after, before.loops)
+        )
+
+    def _by_same_threads(self, before: _Site, after: _Site, loops: frozenset[int]) -> bool:
+        layout, other = before.layout, after.layout
+        if (layout is None) != (other is None) or layout != other:
+            return False
+        if (before.by_copies or after.by_copies) and (layout is None or _has_copies(layout)):
+            return False
+        one, two = before.place, after.place
+        repeated = [self.loops[number] for number in loops]
+        if len(one) == len(two) and all(_same(a, b, repeated) for a, b in zip(one, two, strict=True)):
+            return True
+        left, right = self.addresses.of(one), self.addresses.of(two)
+        if left is None or right is None:
+            return False
+        return same_places(left, right, before.type, lambda v: any(_is_inside(v, loop) for loop in repeated))
+
+
+def _sites(function: ir.Operation) -> list[_Site]:
+    found = []
+    for op in all_ops(function):
+        access = access_of(op)
+        if access is None or (effects := effects_of(op)) is None:
+            continue
+        reads, writes = not effects.isdisjoint(_READS), not effects.isdisjoint(_WRITES)
+        # copies of blocks that run on their own are ordered with other accesses by fences and waits of their own
+        is_block_copy = ASYNC in effects and not copies_to_shared(op)
+        if (reads or writes) and not is_block_copy:
+            found.append(_Site(op, access, arguments_of(access.address), reads, writes))
+    return found
+
+
+def _overlapping(sites: list[_Site]) -> list[_Site]:
+    """Those of ``sites`` that may overlap others, or themselves in a later iteration; none if nothing that is read or written again is."""
+    written = [site for site in sites if site.writes]
+    if not written:
+        return []
+    return [site for site in sites if any(site.may_overlap(other) for other in written)]
+
+
+def _number(known: list[ir.Operation], op: ir.Operation) -> int:
+    """Where ``op`` is among those that are ``known``, which it is then."""
+    for number, each in enumerate(known):
+        if each == op:
+            return number
+    known.append(op)
+    return len(known) - 1
+
+
+def _has_copies(layout: LinearLayout) -> bool:
+    """Whether several threads hold an element."""
+    masks = layout.free_variable_masks()
+    return any(masks.get(name) for name in (LANE, WARP, BLOCK))
+
+
+def _same(one: ir.Value, other: ir.Value, loops: list[ir.Operation]) -> bool:
+    """Whether ``one`` in an iteration of ``loops`` and ``other`` in a later one are known to be equal; without loops, in the same."""
+    ahead, seen = [(unconverted(one), unconverted(other))], set[tuple[ir.Value, ir.Value]]()
+    while ahead:
+        pair = ahead.pop()
+        if pair in seen:
+            continue
+        seen.add(pair)
+        a, b = pair
+        if a == b and not any(_is_inside(a, loop) for loop in loops):
+            continue
+        left, right = defining_op(a), defining_op(b)
+        if left is None or right is None or len(seen) > _MOST or not _computes_alike(left, right):
+            return False
+        ahead += [
+            (unconverted(x), unconverted(y)) for x, y in zip(left.operands, right.operands, strict=True)
+        ]
+    return True
+
+
+def _is_inside(value: ir.Value, loop: ir.Operation) -> bool:
+    block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+    while True:
+        op = block.owner.operation
+        if op == loop:
+            return True
+        if op.parent is None or op.block is None:
+            return False
+        block = op.block
+
+
+def _computes_alike(left: ir.Operation, right: ir.Operation) -> bool:
+    """Whether both give the same of equal operands."""
+    if left == right:
+        return is_pure(left) and not len(left.regions)
+    return (
+        type(left.opview) is type(right.opview)
+        and len(left.results) == len(right.results) == 1
+        and len(left.operands) == len(right.operands)
+        and not len(left.regions)
+        and is_pure(left)
+        and left.attributes == right.attributes
+    )
