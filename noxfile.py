@@ -173,6 +173,9 @@ def nightly(session: nox.Session) -> None:
     _test(session, "--hypothesis-profile", "search", "-m", "hypothesis and not slow and not gpu")
     session.notify("random", posargs=["--count", "10000", "--jobs", str(os.cpu_count() or 1)])
     session.notify("soak", posargs=["--minutes", "30", "--jobs", str(os.cpu_count() or 1)])
+    session.notify(
+        "assemblers", posargs=["--versions", "12.9.86", "13.0.88", "13.5.37", "--arch", "sm_80", "sm_90a"]
+    )
     session.notify("newest")
     session.notify("oldest")
     session.notify("matrix", posargs=["--full"])
@@ -183,6 +186,14 @@ def soak(session: nox.Session) -> None:
     """Processes that launch, compile, fork, take signals: ``nox -s soak -- --minutes 30 --jobs 8`` (20 s by default)."""
     _install(session, CORE, editable=True)
     session.run("python", "-m", "integration.soak", *session.posargs)
+
+
+@nox.session
+def assemblers(session: nox.Session) -> None:
+    """Versions of ptxas judged by the code they make: ``nox -s assemblers -- --versions 12.9.86 13.0.88 13.4.92 --arch sm_90a``."""
+    session.install("nvidia-cuda-nvdisasm")
+    _install(session, [*CORE, *GPU, "tri-backend-nvidia"], editable=True)
+    session.run("python", "-m", "integration.assemblers", *session.posargs)
 
 
 @nox.session
