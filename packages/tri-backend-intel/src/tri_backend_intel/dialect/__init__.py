@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tri_backend_intel.dialect.atomics import AtomicLoadOp
 from tri_backend_intel.dialect.blocks import BlockLoadOp, BlockPrefetchOp, BlockStoreOp
 from tri_backend_intel.dialect.cache_controls import CACHE_MARKER, CacheControlOp
 from tri_backend_intel.dialect.conversions import RoundToBf16Op
@@ -25,6 +26,7 @@ from tri_backend_intel.dialect.ttig import TTIG
 __all__ = [
     "CACHE_MARKER",
     "TTIG",
+    "AtomicLoadOp",
     "BarrierOp",
     "BlockLoadOp",
     "BlockPrefetchOp",

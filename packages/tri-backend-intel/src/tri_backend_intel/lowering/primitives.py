@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from tri_backend_intel.architectures import ARCHITECTURES, ASSEMBLY
 from tri_backend_intel.clock import CLOCK_FACTOR, clock_factor
 from tri_backend_intel.dialect import (
+    AtomicLoadOp,
     BarrierOp,
     ClockOp,
     GroupIdOp,
@@ -24,18 +25,19 @@ from tri_backend_intel.lowering.cache_controls import EXTENSION as CACHE_CONTROL
 from tri_backend_intel.lowering.cache_controls import controlled
 from tri_backend_intel.lowering.math import call_math, propagating
 from tri_backend_intel.lowering.matrix import multiply_cluster
-from tri_core.dialects.tt.enums import MemSyncScope
+from tri_core.dialects.tt.enums import MemSemantic, MemSyncScope
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
 from tri_gpu_dialect.encodings import MatrixEncoding
-from tri_gpu_dialect.lowering import Access, Builder, Primitives, fill_format
+from tri_gpu_dialect.lowering import Access, AtomicAccess, Builder, Primitives, fill_format
 from tri_gpu_dialect.lowering.words import from_words
 
 __all__ = ["PRECISE", "IntelPrimitives", "make_primitives"]
 
 _SPACES = {"global": 1, "constant": 2, "shared": 3, "generic": 4}
+_SPIRV_SCOPES = {MemSyncScope.GPU: "gpu", MemSyncScope.CTA: "cta", MemSyncScope.SYSTEM: "sys"}
 _SCOPES = {MemSyncScope.GPU: "device", MemSyncScope.CTA: "workgroup", MemSyncScope.SYSTEM: ""}
 #: float types that SPIR-V computes on; bf16 and the f8 types are integers here
 _NATIVE = frozenset(("f16", "f32", "f64", "fp16", "fp32", "fp64"))
@@ -175,9 +177,24 @@ class IntelPrimitives(Primitives):
         """OpenCL's scopes by LLVM's names."""
         return _SCOPES[scope]
 
-    def has_atomic_load(self, bits: int) -> bool:
-        """None: LLVM's SPIR-V backend writes atomic loads as ``OpLoad``, which anybody may move or merge."""
-        return False
+    def atomic_load(
+        self,
+        b: Builder,
+        pointer: ir.Value,
+        type_: ir.Type,
+        predicate: ir.Value | None,
+        access: AtomicAccess,
+    ) -> ir.Value:
+        """``OpAtomicLoad``, in a branch."""
+        attributes: dict[str, ir.Attribute] = {
+            "order": ir.StringAttr.get("acquire" if access.sem is MemSemantic.ACQUIRE else "relaxed"),
+            "scope": ir.StringAttr.get(_SPIRV_SCOPES[access.scope]),
+        }
+
+        def body() -> list[ir.Value]:
+            return AtomicLoadOp.build([pointer], [type_], attributes)
+
+        return body()[0] if predicate is None else b.if_(predicate, body, None, [type_])[0]
 
     def native(self, dtype: str) -> bool:
         """Whether SPIR-V computes on ``dtype``; bf16 is held as 16 bits and computed on in f32."""
