@@ -25,3 +25,10 @@ def pairs(x, pair):
 @tri.jit
 def pointers(x: "*fp32", n):  # noqa: F722
     tl.store(x, n)
+
+
+@tri.jit
+def assembled(x, ASM: tl.constexpr):
+    i = tl.arange(0, 8)
+    value = tl.inline_asm_elementwise(ASM, "=r,r", [tl.load(x + i)], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(x + i, value)

@@ -12,8 +12,8 @@ import pytest
 
 import tri
 import tri.language as tl
-from integration.kernels.launched import inc, narrow, pairs, pointers
-from tri_core.errors import ArgumentError, LaunchError, OptionError, TriError
+from integration.kernels.launched import assembled, inc, narrow, pairs, pointers
+from tri_core.errors import ArgumentError, LaunchError, OptionError, TriError, Unsupported
 
 
 class Null:
@@ -206,3 +206,14 @@ def test_a_float_beyond_its_type_is_infinite(target: str) -> None:
         with context():
             narrow[(1,)](x, 3, 1e60)
         assert x[0] == np.inf
+
+
+@pytest.mark.parametrize(
+    "text", ["shl.b32 $0, $1, 2;", "{ .reg .b32 t; cvt.rn.f16x2.f32 t, $1, $1; mov.b32 $0, t; }", "add.u32 $0, $1, $1;"]
+)  # fmt: skip
+def test_a_gpus_assembly_is_refused_by_a_cpu_where_it_stands(text: str) -> None:
+    with tri.target("cpu"), pytest.raises(Unsupported, match="that is a GPU") as refused:
+        assembled[(1,)](np.zeros(8, np.int32), text)
+    assert refused.value.location is not None
+    assert refused.value.location.file == assembled.fn.__code__.co_filename
+    assert len(str(refused.value)) < 800

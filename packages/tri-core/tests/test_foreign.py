@@ -225,6 +225,8 @@ UNREADABLE = {
     "no equals": ("entry_points.txt", b"[tri]\nbad\n", "TypeError"),
     "metadata": ("METADATA", b"Name: tri-\xff\n", "UnicodeDecodeError"),
     "no metadata": ("METADATA", None, ""),
+    "no version": ("METADATA", b"Metadata-Version: 2.1\nName: tri-bad\n", "says no version"),
+    "no name": ("METADATA", b"Metadata-Version: 2.1\nVersion: 1.0\n", ""),
 }
 
 
@@ -243,6 +245,20 @@ def test_metadata_that_cannot_be_read_sets_its_distribution_aside(site: Any, cas
     assert "install tri-bad again" in record.reason
     states = {r.name: r.state for r in manager.plugins()}
     assert (states["good"], states["tri-bad"]) == ("active", "quarantined")
+
+
+@pytest.mark.parametrize("wanted", ["<0.4,>=0.3", ">=99,<100", "~=99.0", "==99.1", "(>=99)"])
+def test_a_plugin_for_another_version_of_core_is_set_aside(site: Any, wanted: str) -> None:
+    site.install("other", HEAD, requires=(f"tri-core{wanted}", "numpy>=1"))
+    site.install("right", HEAD, requires=("tri-core<99,>=0.1", 'tri-core>=99; extra == "all"', "tri-core"))
+    manager = PluginManager()
+    states = {r.name: r.state for r in manager.plugins()}
+    assert (states["other"], states["right"]) == ("quarantined", "active")
+    (record,) = [r for r in manager.quarantine() if r.dist == "tri-other"]
+    assert record.phase == "requires"
+    assert "it needs tri-core" in record.reason
+    assert "is installed" in record.reason
+    assert "fake_other.plugin" not in sys.modules  # it may not even import
 
 
 def test_a_stranger_with_a_file_in_another_encoding_is_left_alone(site: Any) -> None:

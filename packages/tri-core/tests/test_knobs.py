@@ -150,3 +150,15 @@ def test_threads_register_at_once() -> None:
         knobs._groups.update(before[1])
         knobs.register(KnobGroup(prefix="STRESS"))
         knobs._groups.pop("STRESS")
+
+
+@pytest.mark.parametrize("folder", ["/dev", "/", "/proc/", "/sys/../dev", "~no_such_user_at_all/x"])
+def test_the_systems_folders_hold_no_cache(folder: str) -> None:
+    with pytest.raises(ValueError, match=r"system|home") as refused:
+        knobs.parse_folder(folder)
+    assert len(str(refused.value)) < 200
+
+
+def test_a_folder_may_be_below_the_users_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert knobs.parse_folder("~/x") == tmp_path / "x"

@@ -11,7 +11,7 @@ import pytest
 
 import tri
 import tri.language as tl
-from tri_core.errors import LaunchError, OptionError, TargetError
+from tri_core.errors import LaunchError, OptionError, TargetError, TriError
 
 
 @tri.jit
@@ -527,3 +527,42 @@ def test_annotations_may_be_classes_of_the_language() -> None:
     parameters = tri.jit(kernel).params
     assert [p.annotation for p in parameters] == ["*float32", "dtype", "constexpr"]
     assert parameters[2].is_constexpr
+
+
+# --- short messages ----------------------------------------------------------------------------------------
+
+
+@tri.jit
+def first(p, C: tl.constexpr):
+    tl.store(p, C[0])
+
+
+@tri.jit
+def beside(p, a):
+    tl.store(p, 1.0)
+
+
+def deep(levels: int) -> Any:
+    found: Any = (1,)
+    for _ in range(levels):
+        found = (found,)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kernel", "value"),
+    [
+        (first, deep(300)),
+        (first, (list(range(10000)),)),
+        (beside, [1] * 10000),
+        (beside, np.longdouble(1)),
+        (beside, np.clongdouble(1)),
+        (first, (np.longdouble(1),)),
+    ],
+    ids=["nested", "constants", "list", "longdouble", "clongdouble", "constant"],
+)
+def test_messages_are_short(kernel: Any, value: Any) -> None:
+    with pytest.raises(TriError) as refused:
+        kernel[(1,)](aligned(8), value)
+    assert len(str(refused.value)) < 500
+    assert "recursion" not in str(refused.value)

@@ -60,6 +60,21 @@ def parse_bool(text: str) -> bool:
     raise ValueError("write 0 or 1")
 
 
+#: folders of the system's, in which nothing is to be kept
+_SYSTEM_FOLDERS = frozenset(map(Path, ("/", "/dev", "/proc", "/sys")))
+
+
+def parse_folder(text: str) -> Path:
+    """A folder; ``~`` is the user's home, also where a shell has left it."""
+    try:
+        found = Path(text).expanduser()
+    except RuntimeError as error:  # no such user
+        raise ValueError(str(error)) from None
+    if Path(os.path.normpath(found)) in _SYSTEM_FOLDERS:
+        raise ValueError("write a folder of your own, as in ~/.cache/tri: this one is the system's")
+    return found
+
+
 def parse_size(text: str) -> int:
     """A number of bytes, with an optional suffix K, M, G (powers of 1024)."""
     text = text.strip().upper().removesuffix("B")
@@ -107,7 +122,7 @@ class KnobGroup:
 CORE = KnobGroup(
     prefix="",
     knobs=(
-        Knob(name="CACHE_DIR", parse=Path, help="where compiled kernels are kept"),
+        Knob(name="CACHE_DIR", parse=parse_folder, help="where compiled kernels are kept"),
         Knob(name="CACHE_SIZE", default=2 << 30, parse=parse_size, help="bound of the cache in bytes"),
         Knob(
             name="CACHE_SHARED",

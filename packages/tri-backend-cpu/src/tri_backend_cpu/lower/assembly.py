@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from tri_backend_cpu.builder import I1, I32, I64, Builder
 from tri_backend_cpu.graph import Op
 from tri_backend_cpu.graph.loops import WHILE
+from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower.atomics import atomic_load
+from tri_core.api import Unsupported
 from tri_core.mlir import ir
 
 __all__ = ["assemble", "poll"]
 
+#: an instruction of a GPU's virtual machine: ``shl.b32``, ``cvt.rn.f16x2.f32``
+_TYPED_MNEMONIC = re.compile(r"\b[a-z]\w*(?:\.\w+)*\.(?:(?:b|u|s|f|bf)(?:8|16|32|64|128)(?:x2)?|pred)\b")
 #: C11's TIME_UTC, the one clock that every C library has
 _TIME_UTC = 1
 
 
 def assemble(b: Builder, op: Op, operands: Sequence[ir.Value]) -> list[ir.Value]:
     """``tt.elementwise_inline_asm`` of registers, in AT&T's syntax on x86."""
+    _check_machine(op)
     types = [b.type(r.dtype) for r in op.results]
     result = types[0] if len(types) == 1 else ir.Type.parse(f"!llvm.struct<({', '.join(map(str, types))})>")
     attributes: dict[str, ir.Attribute] = {
@@ -31,6 +37,18 @@ def assemble(b: Builder, op: Op, operands: Sequence[ir.Value]) -> list[ir.Value]
         return [made]
     position = ir.DenseI64ArrayAttr.get
     return [b.op("llvm.extractvalue", t, made, position=position([i])) for i, t in enumerate(types)]
+
+
+def _check_machine(op: Op) -> None:
+    """Unsupported for the assembly of a GPU's virtual machine, whose mnemonics end in the type that they compute with."""
+    found = _TYPED_MNEMONIC.search(op.attributes["asm_string"])
+    if found is not None:
+        raise located(
+            Unsupported,
+            op.location,
+            f"inline assembly with {found[0]!r}: that is a GPU's, and a CPU has other instructions",
+            remedy="write it in tl, or choose by the target, which tl.target_info tells",
+        )
 
 
 def poll(

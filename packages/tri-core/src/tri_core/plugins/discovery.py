@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import importlib.metadata
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tri_core import knobs
 from tri_core.errors import PluginError
 from tri_core.foreign import describe
-from tri_core.plugins.headers import name_of, version_of
+from tri_core.plugins.headers import canonical, name_of, version_of
 from tri_core.plugins.records import Candidate
 
 __all__ = ["GROUP", "candidates", "canonical", "is_selected"]
 
 GROUP = "tri"
-
-
-def canonical(name: str) -> str:
-    """A distribution's or plugin's name, normalised as package indexes do."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def candidates() -> list[Candidate]:
@@ -57,13 +51,16 @@ def _read(distribution: importlib.metadata.Distribution) -> tuple[str, list[Cand
 
 
 def _of(distribution: importlib.metadata.Distribution, name: str) -> Iterator[Candidate]:
+    version = version_of(distribution)
+    if not version:
+        raise ValueError("its METADATA says no version")
     for point in distribution.entry_points.select(group=GROUP):
         yield Candidate(
             name=point.name,
             module=point.value,
             load=point.load,
             dist=name,
-            version=version_of(distribution),
+            version=version,
             distribution=distribution,
         )
 

@@ -20,8 +20,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tri_core.plugins.discovery import canonical
-from tri_core.plugins.headers import header, name_of, version_of
+from tri_core.plugins.headers import canonical, name_of, requirements_of, version_of
 
 __all__ = [
     "core_fingerprint",
@@ -35,7 +34,6 @@ __all__ = [
 CORE = "tri-core"
 #: the top-level package or module of a recorded file
 _RECORDED = re.compile(r"^([A-Za-z_]\w*)(?:\.py(?=,)|/)", re.MULTILINE)
-_REQUIREMENT = re.compile(r"^Requires-Dist: *([A-Za-z0-9][\w.-]*)([^\n]*)", re.MULTILINE)
 _SKIPPED_FOLDERS = frozenset({"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
 
 
@@ -144,7 +142,7 @@ def _own_parts(distribution: importlib.metadata.Distribution, name: str) -> list
 
 def _requirements(distribution: importlib.metadata.Distribution) -> list[str]:
     """Names of the distributions that ``distribution`` requires, without those of its extras."""
-    found = _REQUIREMENT.findall(header(distribution))
+    found = requirements_of(distribution)
     return sorted({canonical(name) for name, rest in found if not re.search(r";.*\bextra\b", rest)})
 
 

@@ -9,9 +9,15 @@ from __future__ import annotations
 import importlib.metadata
 import re
 
-__all__ = ["header", "name_of", "version_of"]
+__all__ = ["canonical", "header", "name_of", "requirements_of", "version_of"]
 
+_REQUIREMENT = re.compile(r"^Requires-Dist: *([A-Za-z0-9][\w.-]*)([^\n]*)", re.MULTILINE)
 _FIELD = re.compile(r"^(Name|Version):[ \t]*(\S+)[ \t]*$", re.MULTILINE)
+
+
+def canonical(name: str) -> str:
+    """A distribution's or plugin's name, normalised as package indexes do."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def header(distribution: importlib.metadata.Distribution) -> str:
@@ -25,5 +31,10 @@ def name_of(distribution: importlib.metadata.Distribution) -> str:
 
 
 def version_of(distribution: importlib.metadata.Distribution) -> str:
-    """Its version."""
-    return dict(_FIELD.findall(header(distribution))).get("Version") or distribution.version
+    """Its version; empty where its metadata, being broken, say none."""
+    return dict(_FIELD.findall(header(distribution))).get("Version") or distribution.version or ""
+
+
+def requirements_of(distribution: importlib.metadata.Distribution) -> list[tuple[str, str]]:
+    """What it requires, as it is written: names, and what follows them (a range of versions, a marker)."""
+    return _REQUIREMENT.findall(header(distribution))

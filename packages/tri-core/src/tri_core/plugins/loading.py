@@ -11,7 +11,7 @@ import pluggy
 
 from tri_core.errors import PluginError
 from tri_core.foreign import Contained, describe
-from tri_core.plugins.preflight import check_api, check_requires, hooks_of
+from tri_core.plugins.preflight import check_api, check_core, check_requires, hooks_of
 from tri_core.plugins.records import Candidate, Phase, Plugin, QuarantineRecord
 
 __all__ = ["Refused", "candidate_of", "load", "quarantined"]
@@ -40,6 +40,7 @@ def candidate_of(module: ModuleType, *, name: str = "", dist: str = "", version:
 
 def load(candidate: Candidate, pm: pluggy.PluginManager) -> Plugin:
     """Import, check and register ``candidate``; :class:`Refused` when anything fails, nothing stays behind."""
+    _phase("requires", lambda: check_core(candidate.name, candidate.distribution))
     module = _phase("import", lambda: _import(candidate))
     api = _phase("api", lambda: check_api(candidate.name, module))
     _phase("requires", lambda: check_requires(candidate.name, module))

@@ -29,8 +29,8 @@ from tri_core.plugin_records import (
 from tri_core.plugins import validation
 from tri_core.plugins.calls import call_for_code, call_owner, in_call_order
 from tri_core.plugins.composing import Composition, Touched, noting, rules, shape, touched
-from tri_core.plugins.discovery import canonical
 from tri_core.plugins.fingerprint import distribution_fingerprint, module_fingerprint, stands_on
+from tri_core.plugins.headers import canonical
 from tri_core.plugins.records import Candidate, Plugin, PluginRecord, QuarantineRecord
 from tri_core.plugins.registry import Registry, of
 from tri_core.runtime import Runtime

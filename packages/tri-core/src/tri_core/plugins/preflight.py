@@ -12,11 +12,12 @@ from typing import Any
 
 from tri_core import hookspecs
 from tri_core.errors import PluginError
-from tri_core.plugins.headers import version_of
+from tri_core.plugins.headers import canonical, requirements_of, version_of
 
-__all__ = ["SPECS", "check_api", "check_requires", "hooks_of"]
+__all__ = ["SPECS", "check_api", "check_core", "check_requires", "hooks_of"]
 
 PREFIX = "tri_"
+_CORE = "tri-core"
 _MARK = "tri_impl"  # the attribute that pluggy's marker of project "tri" leaves on a function
 #: a release and a range of releases
 _RANGE = re.compile(r"(\d+(?:\.\d+)*) *>= *(\d+(?:\.\d+)*) *, *< *(\d+(?:\.\d+)*) *", re.ASCII)
@@ -61,6 +62,27 @@ def check_requires(name: str, module: ModuleType) -> None:
         return
     for dist, text in dict(requires).items():
         _check_requirement(name, dist, text)
+
+
+def check_core(name: str, distribution: importlib.metadata.Distribution | None) -> None:
+    """PluginError where the plugin's ``distribution`` requires another version of tri-core than is installed: installers leave that be."""
+    if distribution is None:
+        return
+    for required, text in requirements_of(distribution):
+        ranges, _, marker = text.partition(";")
+        parts = sorted(
+            (part.strip() for part in ranges.strip(" ()").split(",") if part.strip()), reverse=True
+        )
+        if canonical(required) == _CORE and parts and not marker and _is_installed(_CORE):
+            _check_requirement(name, _CORE, ",".join(parts))
+
+
+def _is_installed(dist: str) -> bool:
+    try:
+        importlib.metadata.distribution(dist)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _check_requirement(name: str, dist: str, text: str) -> None:

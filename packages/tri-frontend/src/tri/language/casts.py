@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
@@ -40,7 +41,7 @@ def value_of(b: Builder, value: Any) -> tensor:
 
 
 def _describe(value: object) -> str:
-    return f"{type(value).__name__} {value!r}" if not callable(value) else repr(value)
+    return f"{type(value).__name__} {reprlib.repr(value)}" if not callable(value) else repr(value)
 
 
 def convert(b: Builder, x: tensor, dtype: t.dtype, rounding: str | None = None) -> tensor:

@@ -155,6 +155,12 @@ def swizzle2d(i, j, size_i, size_j, size_g):
 # --- reductions -----------------------------------------------------------------------------------------
 
 
+@constexpr_function
+def is_float(value: Any) -> bool:
+    """Whether ``value`` may be NaN."""
+    return value.dtype.is_floating()
+
+
 @jit
 def sum_combine(a, b):
     """Addition."""
@@ -193,29 +199,37 @@ def min_combine(a, b):
 
 @jit
 def argmax_left(value1, index1, value2, index2):
-    """The larger value with its index; of equal ones the lower index."""
-    first = (value1 > value2) | ((value1 == value2) & (index1 < index2))
+    """The larger value with its index, a NaN before all numbers; of equal ones the lower index."""
+    if is_float(value1):
+        tied = (value1 == value2) | ((value1 != value1) & (value2 != value2))
+        first = (~(value1 <= value2) & (value2 == value2)) | (tied & (index1 < index2))
+    else:
+        first = (value1 > value2) | ((value1 == value2) & (index1 < index2))
     return where(first, value1, value2), where(first, index1, index2)
 
 
 @jit
 def argmax_fast(value1, index1, value2, index2):
-    """The larger value with its index; of equal ones any."""
-    first = value1 > value2
+    """The larger value with its index, a NaN before all numbers; of equal ones any."""
+    first = ~(value1 <= value2) & (value2 == value2) if is_float(value1) else value1 > value2
     return where(first, value1, value2), where(first, index1, index2)
 
 
 @jit
 def argmin_left(value1, index1, value2, index2):
-    """The smaller value with its index; of equal ones the lower index."""
-    first = (value1 < value2) | ((value1 == value2) & (index1 < index2))
+    """The smaller value with its index, a NaN before all numbers; of equal ones the lower index."""
+    if is_float(value1):
+        tied = (value1 == value2) | ((value1 != value1) & (value2 != value2))
+        first = (~(value1 >= value2) & (value2 == value2)) | (tied & (index1 < index2))
+    else:
+        first = (value1 < value2) | ((value1 == value2) & (index1 < index2))
     return where(first, value1, value2), where(first, index1, index2)
 
 
 @jit
 def argmin_fast(value1, index1, value2, index2):
-    """The smaller value with its index; of equal ones any."""
-    first = value1 < value2
+    """The smaller value with its index, a NaN before all numbers; of equal ones any."""
+    first = ~(value1 >= value2) & (value2 == value2) if is_float(value1) else value1 < value2
     return where(first, value1, value2), where(first, index1, index2)
 
 

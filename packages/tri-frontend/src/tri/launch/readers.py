@@ -133,7 +133,7 @@ class Readers(dict[type, Reader]):
         if issubclass(cls, (constexpr, dtype, Kernel)):
             return lambda value: (None, static_fact(value))
         if _is_numpy_scalar(cls):
-            return lambda value: self[type(value.item())](value.item())
+            return self._numpy_scalar
         if issubclass(cls, tuple):
             return _tuples(cls, replace(self.rules, alignment=True, values=True, type=""))
         if issubclass(cls, int):
@@ -155,6 +155,16 @@ class Readers(dict[type, Reader]):
                 remedy="pass an array (NumPy, PyTorch, DLPack or a device-array interface), a number, a bool or None; "
                 "annotate parameters for other values with tl.constexpr",
             ) from None
+
+    def _numpy_scalar(self, value: Any) -> tuple[Any, Any]:
+        """A number of NumPy's as Python's; those that Python has no type for are refused."""
+        item = value.item()
+        if type(item) is type(value):
+            raise ArgumentError(
+                f"a {type(value).__module__}.{type(value).__qualname__} was passed to a kernel",
+                remedy="convert it with float(), which rounds it to 64 bits",
+            )
+        return self[type(item)](item)
 
 
 @lru_cache
