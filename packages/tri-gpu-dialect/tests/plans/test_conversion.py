@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout, gf2
+from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout, bank_conflicts, gf2, vector_access
+from tri_gpu_dialect.layouts.distributed import blocked
 from tri_gpu_dialect.plans import Exchange, ThroughShared, in_words, plan_conversion
 from tri_gpu_dialect.testing import distributed
 
@@ -150,3 +152,20 @@ def test_others_are_no_words() -> None:
     assert in_words(low, low, 4) is not None
     assert in_words(low, high, 2) is None
     assert in_words(low, transposed, 2) is None
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32])
+def test_a_row_that_threads_need_much_of_is_read_in_wide_accesses(bits: int) -> None:
+    """One element a thread, written; 32 of a row of 128 for each, read in as few accesses as their bytes take."""
+    source = blocked((128,), (1,), (32,), (4,), (0,))
+    # a row of the accumulators of mma: pairs of neighbours, every eighth, in lanes 0 to 3, copied to all others
+    wide = LinearLayout(
+        ((REGISTER, 5), (LANE, 5), (WARP, 2), ("block", 0)),
+        source.outs,
+        (1, 8, 16, 32, 64, 2, 4, 0, 0, 0, 0, 0),
+    )
+    plan = plan_conversion(source, wide, bits)
+    assert isinstance(plan, ThroughShared)
+    access = vector_access(plan.destination, plan.shared, 128 // bits)
+    assert len(access.groups) == 32 * bits // 128
+    assert bank_conflicts(plan.destination, plan.shared, bits) == 1

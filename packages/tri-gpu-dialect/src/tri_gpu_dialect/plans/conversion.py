@@ -38,6 +38,7 @@ from tri_gpu_dialect.layouts import (
     optimal_swizzle,
     packing,
 )
+from tri_gpu_dialect.plans.shared_cycles import cycles, wider_for
 
 __all__ = [
     "PIECE_BYTES",
@@ -54,6 +55,9 @@ __all__ = [
 #: a conversion through shared memory that needs more bytes than this goes in several pieces, where the module does not say
 #: (:func:`tri_gpu_dialect.plans.scratch.conversion_bytes`)
 PIECE_BYTES = 32 * 1024
+
+#: bits by which one side's registers outnumber the other's where its accesses alone decide: four times as many
+_LONGER = 2
 
 #: selects per register beyond which shared memory is cheaper than an exchange
 _MAX_SELECT_BITS = 4
@@ -312,7 +316,10 @@ def _through_shared(
 def block_memory(
     source: LinearLayout, destination: LinearLayout, element_bits: int, banks: Banks
 ) -> LinearLayout:
-    """The layout (offset, block) to positions: each block has what it holds in ``source``, swizzled for both sides."""
+    """The layout (offset, block) to positions: each block has what it holds in ``source``, swizzled for both sides.
+
+    Where one side has several times the other's registers (a row that each thread needs many elements of), its accesses may be wider.
+    """
     own = gf2.span(c for name in (REGISTER, LANE, WARP) for c in source.packed(name))
     blocks = source.packed(BLOCK)
     reached = gf2.Echelon.of([*own, *blocks])
@@ -325,8 +332,28 @@ def block_memory(
 
     kept = LinearLayout(destination.ins, destination.outs, tuple(map(within, destination.columns)))
     offsets = optimal_swizzle(source, kept, element_bits, banks)
+    if not blocks:
+        offsets = min(
+            (offsets, *_for_the_longer(source, kept, offsets)),
+            key=lambda made: sum(cycles(side, made, element_bits, banks) for side in (source, kept)),
+        )
     ins = (*offsets.ins, (BLOCK, len(blocks)))
     return LinearLayout(ins, source.outs, (*offsets.columns, *blocks))
+
+
+def _for_the_longer(
+    source: LinearLayout, destination: LinearLayout, made: LinearLayout
+) -> list[LinearLayout]:
+    """``made`` with wider accesses of the side whose registers outnumber the other's by :data:`_LONGER` bits, if one's do."""
+    few, many = sorted((source, destination), key=_distinct_registers)
+    if _distinct_registers(many) < _distinct_registers(few) + _LONGER:
+        return []
+    return list(wider_for(many, made))
+
+
+def _distinct_registers(layout: LinearLayout) -> int:
+    """The bits that count the elements of a thread, copies left out."""
+    return gf2.rank(layout.packed(REGISTER))
 
 
 def _common_bits(source: LinearLayout, destination: LinearLayout) -> list[int]:

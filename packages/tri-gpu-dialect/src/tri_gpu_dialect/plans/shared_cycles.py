@@ -20,7 +20,7 @@ from tri_gpu_dialect.layouts import (
 )
 from tri_gpu_dialect.layouts.swizzle import optimal_swizzle
 
-__all__ = ["cost", "cycles", "fastest", "for_transposing", "transposing_cost"]
+__all__ = ["cost", "cycles", "fastest", "for_transposing", "transposing_cost", "wider_for"]
 
 #: the widest access, in bits, and one that more layouts have on both sides
 _WIDTHS = (128, 64)
@@ -31,7 +31,7 @@ def fastest(
 ) -> LinearLayout:
     """Of the layouts ``offset -> coordinates`` that suit both sides, the one of the least :func:`cost`; ``bits`` of an element."""
     found = [optimal_swizzle(writer, reader, bits, banks, width) for width in _WIDTHS if width >= bits]
-    found += [wide for made in found for wide in _wider_for(reader, made)]
+    found += [wide for made in found for wide in wider_for(reader, made)]
     return min(found, key=lambda made: cost(writer, reader, made, bits, banks, run))
 
 
@@ -106,7 +106,7 @@ def _in_runs(group: tuple[int, ...], run: int) -> bool:
     return all(group[i] == group[i - i % run] + i % run for i in range(len(group)))
 
 
-def _wider_for(reader: LinearLayout, memory: LinearLayout) -> Iterator[LinearLayout]:
+def wider_for(reader: LinearLayout, memory: LinearLayout) -> Iterator[LinearLayout]:
     """``memory`` with further registers of ``reader`` right above its vector: it reads wider than the other side writes."""
     columns = list(memory.packed(OFFSET))
     own = {column for column in reader.packed(REGISTER) if column}
