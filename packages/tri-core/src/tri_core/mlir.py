@@ -68,6 +68,8 @@ class IRRegistry:
         self._pass_modules: list[tuple[str, tuple[str, ...]]] = []
         #: namespace of a dialect and the module that registers its text (see :mod:`tri_core.text`)
         self.texts: dict[str, str] = {}
+        #: checks of modules, as ``module:function``
+        self.checks: list[str] = []
 
     def add_dialect(self, dialect: type[ext.Dialect]) -> None:
         """Register ``dialect``.
@@ -91,6 +93,12 @@ class IRRegistry:
     def add_text(self, namespace: str, module: str) -> None:
         """Have ``module`` imported when text is read or written: it calls :func:`tri_core.text.add_syntax`."""
         self.texts[namespace] = module
+
+    def add_check(self, place: str) -> None:
+        """Have ``place``, as ``module:function``, called with modules and targets (or None) where modules are verified: see
+        :mod:`tri_core.ir.verifying`; it raises VerificationError, and leaves modules alone that are none of its dialect's."""
+        if place not in self.checks:
+            self.checks.append(place)
 
     @property
     def passes(self) -> Mapping[str, type[Any]]:

@@ -67,16 +67,17 @@ class ChooseSchedule(Pass):
         before = module.operation.clone()
         for each in self.partitions:
             each.apply(module, context)
-        schedule = self._judge(next(f for f in functions(module) if loops_of_dots(f)))
+        schedule = self._judge(module)
         if not schedule.specialize:
-            declined(
-                self.name, loops_of_dots(kernels[0])[0], "no warps of their own copy: {}", schedule.reason
-            )
+            declined(self.name, kernels[0], "no warps of their own copy: {}", schedule.reason)
             _restore(module, before)
             self._leave(module, context)
         _note(module, schedule)
 
-    def _judge(self, function: ir.Operation) -> Schedule:
+    def _judge(self, module: ir.Module) -> Schedule:
+        function = next((f for f in functions(module) if loops_of_dots(f)), None)
+        if function is None:
+            return Schedule(False, False, "as it is written: nobody needs what its loops of dots compute")
         schedule = self.policy.schedule(function)
         if not schedule.specialize:
             return schedule

@@ -16,8 +16,7 @@ from typing import Any
 from tri_core import mlir
 from tri_core.compiler.signatures import signature_of
 from tri_core.errors import OptionError, TriError, VerificationError
-from tri_core.ir.markers import verify_markers
-from tri_core.ir.regions import verify_regions
+from tri_core.ir.verifying import check_module, verify_module
 from tri_core.locations import located
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
@@ -72,6 +71,7 @@ def optimize(
     made = chosen or Target(key=TargetKey("none"), spec=TargetSpec(threads_per_warp=(32,)))
     with mlir.session():
         module = parse_module(text, path)
+        check_module(module, chosen)
         mine = parse_options(made, options)
         context = StageContext(
             target=made, options=mine, kernel_name=_name(module), codegen=_NoCodegen(), knobs={}
@@ -113,9 +113,7 @@ def _of_pipeline(target: Target | None, options: CommonOptions) -> dict[str, Pas
 def _apply(step: Step, module: ir.Module, context: StageContext) -> None:
     try:
         step.apply(module, context)
-        mlir.verify(module)
-        verify_regions(module.operation)
-        verify_markers(module)
+        verify_module(module, context.target if context.target.spec.limits else None)
     except TriError as error:
         error.during = error.during or f"pass {step.name!r}"
         raise

@@ -6,6 +6,7 @@ from typing import Any
 
 from tri_core.abi import KernelSignature, Parameter
 from tri_core.errors import SourceLocation, VerificationError
+from tri_core.locations import source_location
 from tri_core.mlir import ir
 
 __all__ = ["signature_of"]
@@ -42,6 +43,13 @@ def signature_of(module: ir.Module, path: str = "-") -> KernelSignature:
             f"the kernel {names[0]} has no body", remedy="define it", location=SourceLocation(path, 1)
         )
     arguments = blocks[0].arguments
+    for argument in arguments:
+        if isinstance(argument.type, ir.RankedTensorType):
+            raise VerificationError(
+                f"the kernel {names[0]} has a parameter of type {argument.type}; nobody can launch it",
+                location=source_location(argument.location) or SourceLocation(path, 1),
+                remedy="give it pointers, and load the tensor from them; or make the function private",
+            )
     parameters = [p for i, a in enumerate(arguments) for p in _parameters(_parameter(a, i), a.type)]
     return KernelSignature(name=names[0], parameters=tuple(parameters))
 

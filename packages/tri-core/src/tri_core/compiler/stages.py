@@ -26,8 +26,7 @@ from tri_core.errors import BackendError, OptionError, VerificationError
 from tri_core.files import decode
 from tri_core.foreign import Contained
 from tri_core.image import KernelMetadata
-from tri_core.ir.markers import verify_markers
-from tri_core.ir.regions import verify_regions
+from tri_core.ir.verifying import check_module, verify_module
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
@@ -111,7 +110,7 @@ def run(job: Job) -> Outputs:
             with Contained():
                 artifact = _run_stage(job, stage, artifact, context, outputs)
             if stage.name in job.overrides:
-                artifact = _read_in_place(job.overrides[stage.name], stage, outputs)
+                artifact = _read_in_place(job.overrides[stage.name], stage, outputs, job.target)
         except Exception as error:
             made = explain(error, stage.name, job.source.name, job.target, job.composition.inserted)
             made.asm = _made_so_far(job, outputs)
@@ -154,9 +153,7 @@ def _on_pass(job: Job) -> PassListener | None:
 
 def _verify(stage: str, name: str, module: ir.Module) -> None:
     try:
-        mlir.verify(module)
-        verify_regions(module.operation)
-        verify_markers(module)
+        verify_module(module)
     except ir.MLIRError as error:
         error.__dict__.setdefault("pass_name", name)
         raise
@@ -173,7 +170,7 @@ def _in_ir(is_module: bool) -> AbstractContextManager[Any]:
 def _start(job: Job, outputs: Outputs) -> tuple[Artifact, list[Stage]]:
     stages = list(job.composition.pipeline.stages)
     if isinstance(job.source, IRSource):
-        return _enter(job.source, stages, outputs)
+        return _enter(job.source, stages, outputs, job.target)
     with mlir.session():
         try:
             module = job.source.build(job.target, job.options)
@@ -186,7 +183,9 @@ def _start(job: Job, outputs: Outputs) -> tuple[Artifact, list[Stage]]:
     return module, stages
 
 
-def _enter(source: IRSource, stages: list[Stage], outputs: Outputs) -> tuple[Artifact, list[Stage]]:
+def _enter(
+    source: IRSource, stages: list[Stage], outputs: Outputs, target: Target
+) -> tuple[Artifact, list[Stage]]:
     """Start behind the stage whose output ``source`` holds.
 
     A module that the first stage could have made goes through it again: it may be written by hand or by another
@@ -202,12 +201,12 @@ def _enter(source: IRSource, stages: list[Stage], outputs: Outputs) -> tuple[Art
     stage = stages[index]
     outputs.signature = source.signature()
     again = index == 0 and stage.kind == "module"
-    return _read(source, stage, outputs), stages[index + (not again) :]
+    return _read(source, stage, outputs, target), stages[index + (not again) :]
 
 
-def _read(source: IRSource, stage: Stage, outputs: Outputs) -> Artifact:
+def _read(source: IRSource, stage: Stage, outputs: Outputs, target: Target) -> Artifact:
     """The artifact in ``source``, kept as what ``stage`` made."""
-    artifact = _parsed(source, outputs) if stage.kind == "module" else source.content
+    artifact = _parsed(source, outputs, target) if stage.kind == "module" else source.content
     if stage.kind == "text" and not isinstance(artifact, str):
         artifact = decode(artifact, source.path, f"stage {stage.name!r} is text")
     if stage.kind == "bytes" and isinstance(artifact, str):
@@ -227,11 +226,11 @@ def _check_overrides(job: Job) -> None:
             )
 
 
-def _read_in_place(file: IRSource, stage: Stage, outputs: Outputs) -> Artifact:
+def _read_in_place(file: IRSource, stage: Stage, outputs: Outputs, target: Target) -> Artifact:
     """The artifact of a file in place of what the stage made; it must have the kernel's parameters."""
     logger.info("stage %s is taken from %s", stage.name, file.path)
     expected = outputs.signature
-    artifact = _read(file, stage, outputs)
+    artifact = _read(file, stage, outputs, target)
     found = outputs.signature
     outputs.signature = expected
     types = [[p.type for p in s.parameters] for s in (expected, found)]
@@ -243,12 +242,13 @@ def _read_in_place(file: IRSource, stage: Stage, outputs: Outputs) -> Artifact:
     return artifact
 
 
-def _parsed(source: IRSource, outputs: Outputs) -> ir.Module:
+def _parsed(source: IRSource, outputs: Outputs, target: Target) -> ir.Module:
     from tri_core.text import parse_module
 
     content = source.content.encode() if isinstance(source.content, str) else source.content
     with mlir.session():
         module = parse_module(decode(content, source.path), source.path)
+        check_module(module, target)
         if source.given is None:
             outputs.signature = signature_of(module, source.path)
         rename_functions(module)

@@ -11,7 +11,7 @@ from tri_core.dialects.tt import PointerType, TensorDescType
 from tri_core.dialects.tt.enums import ScaleDotElemType
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.layouts.encoding import DistributedEncoding, SharedEncoding, decode
+from tri_gpu_dialect.layouts.encoding import MALFORMED, DistributedEncoding, SharedEncoding, decode
 
 __all__ = [
     "allocates",
@@ -47,6 +47,8 @@ def rule(*checks: Check) -> Any:
                 complaint = check(op)
             except TriError as error:
                 complaint = error.message
+            except MALFORMED as error:
+                complaint = f"a layout does not fit: {error}"
             if complaint is not None:
                 op.location.emit_error(f"{op.operation.name}: {complaint}")
                 return False

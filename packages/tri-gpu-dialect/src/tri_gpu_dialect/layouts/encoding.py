@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tri_core.mlir import ext
 
 __all__ = [
+    "MALFORMED",
     "DistributedEncoding",
     "Encoding",
     "SharedEncoding",
@@ -40,6 +41,9 @@ __all__ = [
 ]
 
 Shape = tuple[int, ...]
+
+#: what computing with an encoding raises that is wrong in itself, or does not fit a tensor's shape
+MALFORMED = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
 
 
 class Encoding(abc.ABC):
@@ -190,7 +194,7 @@ def _decode(attr: ir.Attribute) -> Encoding:
         raise VerificationError(f"{attr}: unknown keys {sorted(unknown)}; known: {sorted(names)}")
     try:
         return cls(**{names[k]: v for k, v in given.items()})
-    except (TypeError, ValueError) as error:
+    except MALFORMED as error:
         raise VerificationError(f"{attr}: {error}") from error
 
 
