@@ -17,7 +17,6 @@ from integration.assemblers.wheels import fetched
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import ptxas, sound, version_of_ptxas
 from tri_backend_nvidia.tools import find
-from tri_core import knobs
 
 #: sm_100a and newer are unknown to PTX 8.0, sm_80 has no packed operations
 _UNPACKED = ("sm_75", "sm_80", "sm_86", "sm_89")
@@ -69,7 +68,7 @@ def _judged(place: Path, nvdisasm: Path, arguments: argparse.Namespace, architec
 def main() -> int:
     """Judge what is asked for; 1 where something is wrong."""
     arguments = _parsed()
-    nvdisasm = find(NVDISASM, knobs.get("NVIDIA_NVDISASM"))
+    nvdisasm = find(NVDISASM)
     if nvdisasm is None:
         print("nvdisasm is missing: pip install nvidia-cuda-nvdisasm")
         return 2

@@ -341,7 +341,8 @@ def _logic_of_flags(thread: Thread, code: Instruction, where: Flags | None) -> N
 
 def _clamped(words: Words, count: Words) -> Words:
     """``words`` shifted right by ``count``, which may be 64."""
-    return np.where(count > np.uint64(63), np.uint64(0), words >> np.minimum(count, np.uint64(63)))
+    found: Words = np.where(count > np.uint64(63), np.uint64(0), words >> np.minimum(count, np.uint64(63)))
+    return found
 
 
 @_means("SHF")
@@ -349,17 +350,16 @@ def _shift(thread: Thread, code: Instruction, where: Flags | None) -> None:
     result, low, count, high = code.operands
     lo, hi, n = thread.read(low), thread.read(high), thread.read(count)
     wide = bool(code.flags & {"U64", "S64"})
-    n = (
-        n & np.uint64(63 if wide else 31)
-        if "W" in code.flags
-        else np.minimum(n, np.uint64(64 if wide else 32))
-    )
+    most = np.uint64(63 if wide else 31)
+    n = n & most if "W" in code.flags else np.where(n > most, most + np.uint64(1), n)
     pair = lo | hi << _32
     is_signed = bool(code.flags & {"S32", "S64"})
     words: Words
     if "L" in code.flags:
-        shifted = pair << np.minimum(n, np.uint64(63)) if "HI" in code.flags else lo << n
-        words = shifted >> _32 if "HI" in code.flags else shifted
+        words = lo << n
+        if "HI" in code.flags:
+            words = pair << n
+            words = words >> _32
         if (n > np.uint64(63)).any():
             raise UnknownCode(code.text)
     elif "HI" in code.flags and not wide:
