@@ -172,6 +172,7 @@ def nightly(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-m", "slow and not gpu", *session.posargs)
     _test(session, "--hypothesis-profile", "search", "-m", "hypothesis and not slow and not gpu")
     session.notify("random", posargs=["--count", "10000", "--jobs", str(os.cpu_count() or 1)])
+    session.notify("random_programs", posargs=["--minutes", "30", "--jobs", str(os.cpu_count() or 1)])
     session.notify("soak", posargs=["--minutes", "30", "--jobs", str(os.cpu_count() or 1)])
     session.notify(
         "assemblers", posargs=["--versions", "12.9.86", "13.0.88", "13.5.37", "--arch", "sm_80", "sm_90a"]
@@ -234,6 +235,14 @@ def random(session: nox.Session) -> None:
     if "--triton-python" not in arguments:
         arguments += ["--triton-python", str(_triton(session))]
     session.run("python", "-m", "integration.random_kernels", *arguments)
+
+
+@nox.session
+def random_programs(session: nox.Session) -> None:
+    """Random kernels whose programs wait for each other: ``nox -s random_programs -- --count 1000 --jobs 8 [--minutes 30]``."""
+    session.install("hypothesis>=6", "rich")
+    _install(session, [*CORE, *GPU, "tri-backend-intel"])
+    session.run("python", "-m", "integration.random_programs", *session.posargs)
 
 
 def _triton(session: nox.Session) -> Path:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from integration.random_kernels.persist import save
-from integration.random_kernels.program import RandomKernel
+from integration.random_kernels.family import Kernel
 
 __all__ = ["DISAGREEMENT", "Failure"]
 
@@ -24,7 +25,7 @@ class Failure:
     target: str
     kind: str
     text: str
-    kernel: RandomKernel
+    kernel: Kernel
 
     @property
     def message(self) -> str:
@@ -56,8 +57,8 @@ class Failure:
         digest = hashlib.sha256(self.kernel.source.encode()).hexdigest()[:8]
         return re.sub(r"\W+", "_", f"{self.target}_{what}").strip("_") + f"_{digest}"
 
-    def keep(self, folder: Path) -> Path:
-        """Write the kernel down as a case to be replayed."""
+    def keep(self, folder: Path, save: Callable[[Any, Path, str], None]) -> Path:
+        """Write the kernel down by ``save`` as a case to be replayed."""
         path = folder / f"{self.name}.json"
         save(self.kernel, path, f"{self.target}: {self.kind}: {self.text.split(chr(10))[0]}")
         return path

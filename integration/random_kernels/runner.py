@@ -5,12 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
+from typing import Any
 
-from integration.random_kernels.program import RandomKernel
+from integration.random_kernels.family import Kernel
 from integration.random_kernels.values import Array
 
 __all__ = ["Answer", "Runner"]
@@ -30,11 +31,11 @@ class Answer:
 
 
 def _serve(connection: Connection) -> None:
-    from integration.random_kernels.running import is_refusal, run
+    from integration.random_kernels.running import is_refusal
 
     while True:
         try:
-            kernel, target = connection.recv()
+            run, kernel, target = connection.recv()
         except EOFError:
             return
         try:
@@ -46,19 +47,20 @@ def _serve(connection: Connection) -> None:
 
 @dataclass
 class Runner:
-    """Asks the process, and starts it anew after it died or was too slow; ``limit`` is in seconds."""
+    """Asks the process, and starts it anew after it died or was too slow; ``run_by(kernel, target)`` is done there; ``limit`` is in seconds."""
 
+    run_by: Callable[[Any, str], Sequence[Array]]
     limit: float = 120.0
     _process: SpawnProcess | None = None
     _connection: Connection | None = None
     _served: int = 0
     _cache: tempfile.TemporaryDirectory[str] | None = field(default=None)
 
-    def run(self, kernel: RandomKernel, target: str) -> Answer:
+    def run(self, kernel: Kernel, target: str) -> Answer:
         """What ``target`` makes of ``kernel``."""
         connection = self._connection or self._start()
         try:
-            connection.send((kernel, target))
+            connection.send((self.run_by, kernel, target))
             if not connection.poll(self.limit):
                 self.close()
                 return Answer(None, "Hung", f"{target} took longer than {self.limit:.0f} s")

@@ -24,12 +24,14 @@ from tri_core.errors import ToolchainError, TriError, Unsupported
 __all__ = [
     "Disagreement",
     "agree",
+    "aligned",
     "arguments",
     "check",
     "difference",
     "forget",
     "inputs_of",
     "is_refusal",
+    "loaded",
     "poisoned",
     "run",
 ]
@@ -49,15 +51,15 @@ def _folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="random-kernels-"))
 
 
-def _load(kernel: RandomKernel) -> Any:
-    """The kernel, from a file of its own: tracebacks and inspect need one."""
-    name = "random_" + hashlib.sha256(kernel.source.encode()).hexdigest()[:16]
+def loaded(source: str) -> Any:
+    """The function ``kernel`` of a module's text, from a file of its own: tracebacks and inspect need one."""
+    name = "random_" + hashlib.sha256(source.encode()).hexdigest()[:16]
     if name in sys.modules:
         return sys.modules[name].kernel
     forget(_KEPT - 1)
     _loaded.append(name)
     path = _folder() / f"{name}.py"
-    path.write_text(kernel.source, encoding="utf-8")
+    path.write_text(source, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -75,7 +77,7 @@ def forget(keep: int = 0) -> None:
         (_folder() / f"{forgotten}.py").unlink(missing_ok=True)
 
 
-def _aligned(count: int, dtype: str) -> Array:
+def aligned(count: int, dtype: str) -> Array:
     """An array that begins at 64 bytes, as one of a device would."""
     kind = numpy_dtype(dtype)
     memory = np.empty(count * kind.itemsize + 64, np.uint8)
@@ -88,7 +90,7 @@ def inputs_of(kernel: RandomKernel) -> list[Array]:
     random = np.random.default_rng(kernel.seed)
     made = []
     for name in kernel.inputs:
-        array = _aligned(INPUT, name)
+        array = aligned(INPUT, name)
         if np.issubdtype(array.dtype, np.integer):
             limits = np.iinfo(array.dtype)
             array[:] = random.integers(limits.min, limits.max, INPUT, dtype=array.dtype, endpoint=True)
@@ -100,7 +102,7 @@ def inputs_of(kernel: RandomKernel) -> list[Array]:
 
 def poisoned(output: Stored) -> Array:
     """An array of a value that no kernel writes by chance."""
-    made = _aligned(output.numel, output.dtype)
+    made = aligned(output.numel, output.dtype)
     made.view(np.uint8)[:] = 0xA5
     return made
 
@@ -136,7 +138,7 @@ def run(kernel: RandomKernel, target: str, **options: int) -> list[Array]:
     if target == "numpy":
         evaluate(kernel, PRODUCTIONS, inputs_of(kernel), outputs)
         return outputs
-    function = _load(kernel)
+    function = loaded(kernel.source)
     launched = {"num_warps": kernel.num_warps, **dict(kernel.options), **options}
     with _context(target):
         function[(1,)](*arguments(kernel, outputs), **launched, enable_fp_fusion=False)

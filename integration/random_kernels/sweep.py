@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from integration.random_kernels.failures import DISAGREEMENT, Failure
+from integration.random_kernels.family import KERNELS, Family, Kernel
 from integration.random_kernels.program import RandomKernel
 from integration.random_kernels.runner import Answer, Runner
-from integration.random_kernels.running import difference, run
-from integration.random_kernels.shrinking import shrunk
-from integration.random_kernels.strategy import seeded
 from integration.random_kernels.triton_interpreter import NAME as TRITON
 from integration.random_kernels.triton_interpreter import TritonError, TritonInterpreter, excused
 
@@ -37,6 +35,7 @@ class Batch:
     triton_python: str = ""
     limit: float = 120.0
     known: tuple[Failure, ...] = ()
+    family: Family = KERNELS
 
 
 @dataclass
@@ -52,8 +51,8 @@ class Result:
 
 
 @cache
-def _runner(limit: float) -> Runner:
-    return Runner(limit)
+def _runner(family: Family, limit: float) -> Runner:
+    return Runner(family.run, limit)
 
 
 @cache
@@ -61,9 +60,10 @@ def _triton(python: str) -> TritonInterpreter:
     return TritonInterpreter(python)
 
 
-def _ask(batch: Batch, kernel: RandomKernel, target: str) -> Answer:
+def _ask(batch: Batch, kernel: Kernel, target: str) -> Answer:
     if target != TRITON:
-        return _runner(batch.limit).run(kernel, target)
+        return _runner(batch.family, batch.limit).run(kernel, target)
+    assert isinstance(kernel, RandomKernel)
     if reason := excused(kernel):
         return Answer(None, "Excused", reason, refused=True)
     try:
@@ -72,11 +72,9 @@ def _ask(batch: Batch, kernel: RandomKernel, target: str) -> Answer:
         return Answer(None, type(error).__name__, str(error))
 
 
-def _failures(
-    batch: Batch, kernel: RandomKernel, targets: Sequence[str], result: Result | None
-) -> list[Failure]:
+def _failures(batch: Batch, kernel: Kernel, targets: Sequence[str], result: Result | None) -> list[Failure]:
     """What ``targets`` do wrong; refusals and times go to ``result``."""
-    expected = run(kernel, "numpy")
+    expected = batch.family.run(kernel, "numpy")
     failures = []
     for target in targets:
         before = time.monotonic()
@@ -84,7 +82,7 @@ def _failures(
         if result is not None:
             result.seconds[target] += time.monotonic() - before
         if answer.outputs is not None:
-            if text := difference(kernel, ("numpy", target), expected, answer.outputs):
+            if text := batch.family.difference(kernel, ("numpy", target), expected, answer.outputs):
                 failures.append(Failure(target, DISAGREEMENT, text, kernel))
         elif not answer.refused:
             failures.append(Failure(target, answer.kind, answer.text, kernel))
@@ -99,7 +97,7 @@ def _shrunk(batch: Batch, found: Failure) -> Failure:
         return found
     last, end = found, time.monotonic() + _SHRINKING
 
-    def fails(kernel: RandomKernel) -> bool:
+    def fails(kernel: Kernel) -> bool:
         nonlocal last
         if time.monotonic() > end:
             return False
@@ -107,7 +105,7 @@ def _shrunk(batch: Batch, found: Failure) -> Failure:
         last = same[0] if same else last
         return bool(same)
 
-    shrunk(found.kernel, fails)
+    batch.family.shrunk(found.kernel, fails)
     return last
 
 
@@ -116,7 +114,7 @@ def check_batch(batch: Batch) -> Result:
     result = Result(batch.number)
     targets = [target for target in batch.targets if target != "numpy"]
     for number in range(batch.first, batch.last):
-        kernel = seeded(batch.seed, number)
+        kernel = batch.family.seeded(batch.seed, number)
         result.count += 1
         for failure in _failures(batch, kernel, targets, result):
             known = next((f for f in (*batch.known, *result.failures) if f.explains(failure)), None)
@@ -124,5 +122,5 @@ def check_batch(batch: Batch) -> Result:
                 result.failures.append(_shrunk(batch, failure))
             else:
                 result.explained[known.name] += 1
-        _runner(batch.limit).end_of_kernel()
+        _runner(batch.family, batch.limit).end_of_kernel()
     return result

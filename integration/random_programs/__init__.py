@@ -1,0 +1,1 @@
+"""Random kernels of several programs that wait for each other, or share memory by atomics."""

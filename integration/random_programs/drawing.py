@@ -1,0 +1,28 @@
+"""Where kernels come from."""
+
+from __future__ import annotations
+
+import random
+
+from integration.random_programs.patterns import PATTERNS
+from integration.random_programs.patterns.waits import choose
+from integration.random_programs.program import Part, Programs, Shape
+
+__all__ = ["seeded"]
+
+_MOST_PARTS = 3
+
+
+def seeded(seed: int, number: int) -> Programs:
+    """Kernel ``number`` of a seed."""
+    generator = random.Random(f"programs {seed} {number}")
+
+    def choice(low: int, high: int) -> int:
+        return generator.randint(low, high)
+
+    dtype = choose(choice, ("int32", "int64", "float32", "float16"))
+    shape = Shape(choice(2, 6), choose(choice, (16, 32, 64, 128, 256)), dtype)
+    count = 1 if dtype == "float16" else choice(1, _MOST_PARTS)  # sums of more are not exact
+    names = [choose(choice, tuple(PATTERNS)) for _ in range(count)]
+    parts = tuple(Part(name, tuple(PATTERNS[name].draw(choice, shape).items())) for name in names)
+    return Programs(shape, parts, choose(choice, (1, 2, 4)), choice(1, 3), choice(0, 2**16))
