@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tri
@@ -62,3 +63,44 @@ def test_the_target_in_use_is_taken_back(name: str) -> None:
 def test_an_architecture_that_there_is_not_is_refused() -> None:
     with pytest.raises(TargetError, match="12"):
         module("triton.compiler").make_backend(module("triton.backends.compiler").GPUTarget("cuda", 12, 32))
+
+
+class Rows:
+    """A NumPy array with what a PyTorch tensor has."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    def data_ptr(self) -> int:
+        return int(self.array.ctypes.data)
+
+    def stride(self, dim: int | None = None) -> Any:
+        strides = tuple(s // self.array.itemsize for s in self.array.strides)
+        return strides if dim is None else strides[dim]
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize(
+    "target", ["cpu", "sim:nvidia:sm_80", "sim:nvidia:sm_90a", "sim:amd:gfx942", "sim:intel:pvc"]
+)
+def test_slices_of_different_lengths(target: str, debug: bool) -> None:
+    """Their descriptors reach over more than any memory, and come back by addresses modulo 2**64."""
+    ragged = module("triton.tools.ragged_tma")
+    load, store, add = ragged.load_ragged, ragged.store_ragged, ragged.atomic_add_ragged
+
+    @tri.jit
+    def copy(X: Any, Y: Any, x_off: Any, y_off: Any, x_size: Any, y_size: Any) -> None:
+        rows = load(X, x_off, x_size, [0, 0])
+        store(Y, y_off, y_size, [0, 0], rows)
+        add(Y, y_off, 1, [0, 0], rows)
+
+    x = np.arange(1024 * 80, dtype=np.float32).reshape(1024, 80)
+    y = -x
+    expected = y.copy()
+    expected[51:75] = 0
+    expected[51:68] = x[42:59]
+    expected[51] += x[42]
+    with tri.target(target):
+        made = [ragged.create_ragged_descriptor(Rows(array), [32, 128]) for array in (x, y)]
+        copy[(1,)](*made, 42, 51, 17, 24, debug=debug)
+    np.testing.assert_array_equal(y, expected)

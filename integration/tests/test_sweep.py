@@ -150,12 +150,15 @@ def histograms() -> Iterator[Case]:
         (2, 16, 512),
         WARPS,
         (False, True),
-        [np.dtype("i4"), np.dtype("i8"), np.dtype("u1")],
+        [np.dtype("i4"), np.dtype("i8"), np.dtype("u1"), np.dtype("i1"), np.dtype("i2")],
     ):
 
         def make(rng, count=count, bins=bins, masked=masked, dtype=dtype):  # type: ignore[no-untyped-def]
-            x = rng.integers(0, min(bins, 256), count).astype(dtype)
-            exact = np.bincount(x[x % 3 != 1] if masked else x, minlength=bins)
+            x = rng.integers(0, min(bins, 128 * dtype.itemsize), count).astype(dtype)
+            if dtype.kind == "i":  # no bin of their own, whatever they are without a sign
+                x[rng.integers(0, count, count // 8)] = rng.choice([-1, np.iinfo(dtype).min, -3])
+            kept = x[(x >= 0) & (x % 3 != 1 if masked else True)]
+            exact = np.bincount(kept, minlength=bins)
             return [np.full(bins, -1, np.int32), x], [exact.astype(np.int32)]
 
         yield Case(

@@ -93,12 +93,19 @@ def too_imprecise():
     tl.dot(a, a, max_num_imprecise_acc=33)
 
 
+@tri.jit
+def too_imprecise_if_converted():
+    a = tl.zeros((32, 32), tl.float8e4b15)
+    tl.dot(a, a, max_num_imprecise_acc=33)
+
+
 @pytest.mark.parametrize(
     ("kernel", "words"),
     [
         (odd_range, "arange's range must be a power of 2"),
         (odd_shape, "Shape element 1 must be a power of 2"),
         (too_imprecise, "max_num_imprecise_acc (33) must be <= K (32)"),
+        (too_imprecise_if_converted, "max_num_imprecise_acc (33) must be <= K (32)"),
     ],
 )
 def test_what_a_builtin_refuses_is_the_cause(kernel: tri.JITFunction, words: str) -> None:

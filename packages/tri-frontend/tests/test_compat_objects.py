@@ -8,7 +8,7 @@ import math
 import types
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -17,6 +17,8 @@ import pytest
 import tri
 import tri.compat.triton as compat
 import tri.language as tl
+from tri.compat.triton.core import extern
+from tri.compat.triton.table import MODULES
 from tri_core import knobs, plugins
 from tri_core.errors import CompilationError, LaunchError
 from tri_core.plugin_records import BackendInfo
@@ -52,6 +54,49 @@ def scaled(x):
 def scale(out_ptr, x_ptr, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     tl.store(out_ptr + i, scaled(tl.load(x_ptr + i)))
+
+
+# --- names that Triton's own tests use ---------------------------------------------------------------------
+
+
+class Pair(NamedTuple):
+    left: str
+    right: str
+
+
+def test_types_by_their_names() -> None:
+    str_to_ty = module("triton.language").str_to_ty
+    assert str_to_ty("*kfp16", None) is tl.pointer_type(tl.float16, const=True)
+    assert str_to_ty(name="u1", c=None) is tl.int1
+    assert str_to_ty("constexpr", 3) == tl.constexpr(3).type
+    pair = str_to_ty(Pair("i32", "*fp32"), None)
+    assert pair.fields == ("left", "right")
+    assert list(pair) == [tl.int32, tl.pointer_type(tl.float32)]
+    with pytest.raises(ValueError, match="'i33' is not a type"):
+        str_to_ty("i33", None)
+
+
+@pytest.mark.parametrize("name", [n for n in MODULES if n.count(".") < 2])
+def test_a_module_is_in_a_file(name: str) -> None:
+    assert Path(module(name).__file__).is_file()
+
+
+@extern
+def halved(value: Any, _semantic: Any = None) -> Any:
+    assert isinstance(value, tl.constexpr)
+    return tl.constexpr(value.value // 2)
+
+
+@tri.jit
+def stores_halved(out_ptr):
+    tl.store(out_ptr, halved(84))
+
+
+def test_a_function_of_a_library_is_called_from_kernels() -> None:
+    out = np.zeros(1, np.int32)
+    stores_halved[(1,)](out)
+    assert out[0] == 42
+    assert module("triton.language.core").is_builtin(halved)
 
 
 # --- jit functions ------------------------------------------------------------------------------------------

@@ -119,6 +119,7 @@ from tri.language.standard import (
 )
 from tri.language.tensor import tensor
 from tri.language.tuples import tuple
+from tri.language.type_names import str_to_ty
 from tri.language.types import (
     bfloat16,
     block_type,
@@ -139,7 +140,6 @@ from tri.language.types import (
     int64,
     pi32_t,
     pointer_type,
-    str_to_ty,
     uint8,
     uint16,
     uint32,

@@ -19,12 +19,12 @@ from tri.language.builtin import builtin as builtin
 from tri.language.builtin import constexpr_function as constexpr_function
 from tri.language.elementwise import must_use_result as must_use_result
 from tri.language.selection import PropagateNan as PropagateNan
+from tri.language.type_names import str_to_ty as str_to_ty
 from tri.language.types import block_type as _block_type
 from tri.language.types import block_type as block_type
 from tri.language.types import const as const
 from tri.language.types import dtype as _dtype
 from tri.language.types import dtype as dtype
-from tri.language.types import parse_type as str_to_ty
 from tri.language.types import pointer_type as _pointer_type
 from tri.language.types import pointer_type as pointer_type
 from tri.language.types import tensor_descriptor_type as _tensor_descriptor_type

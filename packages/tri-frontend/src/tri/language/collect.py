@@ -43,7 +43,8 @@ def histogram(input: tensor, num_bins: int, mask: Any = None, *, _semantic: Buil
     if len(dimensions(input)) != 1 or not input.dtype.is_int():
         raise CompilationError(f"histogram takes integers of one dimension, got {input.type}")
     shape = check_shape(b, num_bins)
-    arguments = [input]
+    # in IR, narrow integers have no sign
+    arguments = [convert(b, input, t.int32) if input.dtype.primitive_bitwidth < 32 else input]
     if mask is not None:
         if not isinstance(mask, tensor) or dimensions(mask) != dimensions(input):
             raise CompilationError("histogram's mask has the shape of its input")

@@ -144,6 +144,7 @@ def dot(
     _check_operands(b, input, other)
     if len(dimensions(input)) > 3:
         return _folded(b, input, other, acc, input_precision, allow_tf32, max_num_imprecise_acc, out_dtype)
+    imprecise = None if max_num_imprecise_acc is None else _imprecise(max_num_imprecise_acc, input)
     if any(x.dtype.is_fp8() for x in (input, other)) and not _multiplies(b, input.dtype, other.dtype):
         input, other = convert(b, input, t.float16), convert(b, other, t.float16)
     precision = _precision(b, input_precision, allow_tf32)
@@ -151,8 +152,8 @@ def dot(
     shape = check_size(b, (*dimensions(input)[:-1], dimensions(other)[-1]))
     accumulator = _accumulator(b, acc, t.block_type(scalar, shape))
     attributes = {"inputPrecision": b.i32(_PRECISIONS[precision])}
-    if max_num_imprecise_acc is not None:
-        attributes["maxNumImpreciseAcc"] = b.i32(_imprecise(max_num_imprecise_acc, input))
+    if imprecise is not None:
+        attributes["maxNumImpreciseAcc"] = b.i32(imprecise)
     return b.value("tt.dot", accumulator.type, input, other, accumulator, attributes=attributes)
 
 

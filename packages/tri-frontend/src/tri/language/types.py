@@ -30,7 +30,6 @@ __all__ = [
     "parse_type",
     "pi32_t",
     "pointer_type",
-    "str_to_ty",
     "tensor_descriptor_type",
     "uint8",
     "uint16",
@@ -451,7 +450,7 @@ pi32_t = pointer_type(int32)
 ALL_DTYPES: tuple[dtype, ...] = tuple(dtype(n) for n in (*_UNSIGNED[:1], *_SIGNED, *_UNSIGNED[1:], *_FLOATS))
 
 #: the names that signatures use (``i32``, ``u8``, ``fp16``, ``B``)
-_SIGNATURE: dict[str, dtype] = {t.mangle(): t for t in ALL_DTYPES} | {"i1": int1, "B": int1}
+_SIGNATURE: dict[str, dtype] = {t.mangle(): t for t in ALL_DTYPES} | {"i1": int1, "u1": int1, "B": int1}
 
 #: ``tensordesc<fp16[64, 64]>``
 _DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[(\d+(?:\s*,\s*\d+)*)\]>")
@@ -470,7 +469,3 @@ def parse_type(text: str) -> dtype:
     if text not in _SIGNATURE:
         raise ValueError(f"{text!r} is not a type; known: {', '.join(_SIGNATURE)}, and * before them")
     return _SIGNATURE[text]
-
-
-#: Triton's name of :func:`parse_type`
-str_to_ty = parse_type

@@ -19,6 +19,8 @@ _MOST_DIMENSIONS = 5
 #: what bases and strides are aligned to, in bytes
 _ALIGNMENT = 16
 _MOST_ELEMENTS = 1 << 20
+#: bytes that an address space has at most; what reaches further means addresses modulo 2**64 (slices of different lengths are read so)
+_ADDRESSES = 1 << 63
 
 #: dtype, shape, strides, block, padding of descriptors that were found right, some of them
 _right: set[tuple[Any, ...]] = set()
@@ -149,10 +151,11 @@ def _require(holds: bool, message: str, remedy: str | None = None) -> None:
 
 
 def _describe(desc: TensorDescriptor) -> ArrayArgument:
+    """The base of ``desc``, which holds all that it reaches, unless its addresses wrap around: then each access says what it needs."""
     found = describe(desc.base)
     steps = zip(desc.shape, desc.strides, strict=True)
     needed = (1 + sum((n - 1) * step for n, step in steps)) * parse_type(found.dtype).itemsize
-    if needed > found.nbytes:
+    if found.nbytes < needed < _ADDRESSES:
         raise DescriptorError(
             f"a descriptor of {list(desc.shape)} with strides {list(desc.strides)} reaches over {needed} bytes; "
             f"its base has {found.nbytes}",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from tri.language import types
-from tri.language.builtin import constexpr_function
+from tri.language.builtin import builtin_of_constexprs, constexpr_function
 from tri.language.constexpr import constexpr, constexpr_type, tuple_type
 from tri.language.descriptors import tensor_descriptor
 from tri.language.tensor import tensor
@@ -20,6 +21,7 @@ __all__ = [
     "base_type",
     "base_value",
     "check_bit_width",
+    "extern",
     "get_int_dtype",
     "is_builtin",
     "is_negative_zero",
@@ -54,6 +56,11 @@ def get_int_dtype(bitwidth: int, signed: bool) -> types.dtype:
     if not isinstance(found, types.dtype):
         raise ValueError(f"there is no integer of {bitwidth} bits")
     return found
+
+
+def extern(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark ``fn`` as callable from kernels, as functions of a library are: Triton's decorator of wrappers of ``extern_elementwise``."""
+    return builtin_of_constexprs(fn)
 
 
 def is_builtin(fn: Any) -> bool:

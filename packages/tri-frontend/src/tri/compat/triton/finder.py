@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import importlib
 import importlib.metadata
+import importlib.util
 import sys
 from collections.abc import Iterable, Sequence
 from email.message import Message
@@ -31,6 +32,8 @@ class StandIn(ModuleType):
             raise self._missing(name, row.refused[name])
         if name in row.names:
             value = load(row.names[name])
+        elif name == "__file__":
+            value = _file(row)
         elif name in row.modules:
             value = importlib.import_module(row.modules[name])
         elif row_of(f"{self.__name__}.{name}") is not None:
@@ -75,6 +78,15 @@ class StandIn(ModuleType):
                 continue
             names |= set(getattr(module, "__all__", ())) or {n for n in dir(module) if n[0] != "_"}
         return sorted(names)
+
+
+def _file(row: Module) -> str:
+    """The file of the module that ``row`` stands for here, or of the package that all of them are in."""
+    for path in (*row.sources, __package__):
+        spec = importlib.util.find_spec(path) if ":" not in path else None
+        if spec is not None and spec.has_location and spec.origin is not None:
+            return spec.origin
+    raise AttributeError("__file__")
 
 
 #: special names that the language's module answers itself
