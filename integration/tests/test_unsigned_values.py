@@ -87,3 +87,14 @@ def test_the_interpreter_agrees_with_a_compiled_kernel(kernel, dtype) -> None:
             kernel[(1,)](x, o, 256)
         made.append(o)
     np.testing.assert_array_equal(*made)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64], ids=lambda d: d.__name__)
+@pytest.mark.parametrize("target", ["interpreter", "cpu", "sim:nvidia:sm_80", "sim:amd:gfx942"])
+def test_negative_numbers_are_in_no_bin(target, dtype) -> None:
+    """Nor in that of the number which has their bits without a sign."""
+    x = np.tile(np.array([np.iinfo(dtype).min, -1, -3, 5], dtype), 64)
+    o = np.full(256, -1, np.int32)
+    with tri.interpret() if target == "interpreter" else tri.target(target):
+        counted[(1,)](x, o, 256)
+    np.testing.assert_array_equal(o, np.bincount([5] * 64, minlength=256))
