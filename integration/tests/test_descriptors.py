@@ -368,7 +368,7 @@ def test_signatures_name_descriptors():
     source = tri.ASTSource(
         first_row, {"desc": "tensordesc<fp16[1, 8]>", "out_ptr": "*fp16", "N": "constexpr"}, {"N": 8}
     )
-    assert [(p.name, p.type) for p in source.signature().parameters] == [
+    assert [(p.name, p.type) for p in source.kernel_signature().parameters] == [
         ("desc", "*fp16"), ("desc.shape.0", "i32"), ("desc.shape.1", "i32"), ("desc.stride.0", "i64"), ("out_ptr", "*fp16"),
     ]  # fmt: skip
     assert tri.compile(source, target="cpu").asm["ttir"]

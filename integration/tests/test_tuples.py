@@ -94,7 +94,7 @@ def test_signatures_with_tuples():
         {(0, 0, 0): None},
         {(0, 1): [["tt.divisibility", 16]]},
     )
-    assert [(p.name, p.type) for p in source.signature().parameters] == [
+    assert [(p.name, p.type) for p in source.kernel_signature().parameters] == [
         ("t.x.1", "i32"),
         ("t.y", "i32"),
         ("p", "*i32"),

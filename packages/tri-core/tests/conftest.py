@@ -100,7 +100,7 @@ class FakeSource:
     def fingerprint(self) -> str:
         return f"{self.name}:{self.text}"
 
-    def signature(self) -> KernelSignature:
+    def kernel_signature(self) -> KernelSignature:
         return KernelSignature(name=self.name, parameters=(Parameter("p", "*fp32"), Parameter("n", "i32")))
 
     def build(self, target: Any, options: Any) -> Any:

@@ -37,7 +37,7 @@ COMPILE = """
     class Source:
         def __init__(self, name): self.name = name
         def fingerprint(self): return self.name
-        def signature(self): return KernelSignature(name=self.name, parameters=())
+        def kernel_signature(self): return KernelSignature(name=self.name, parameters=())
         def build(self, target, options):
             from tri_core.mlir import ir
             return ir.Module.parse(TEXT.replace("NAME", self.name))

@@ -15,7 +15,7 @@ from tri_core.errors import CompilationError, LaunchError
 def signature(function, *args) -> tuple[list[tuple[str, str]], dict[str, object], dict[str, object]]:
     facts, _, _ = make_binder(function, 16, True)(*args)
     source = specialize(function, facts, 16).source
-    return [(p.name, p.type) for p in source.signature().parameters], source.constants, source.attrs
+    return [(p.name, p.type) for p in source.kernel_signature().parameters], source.constants, source.attrs
 
 
 def one(annotation):

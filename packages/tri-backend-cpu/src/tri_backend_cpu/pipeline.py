@@ -60,7 +60,7 @@ def _llir(module: ir.Module, context: StageContext) -> StageResult:
         predicates="avx512f" in spec.features,
     )
     lowered = lower_kernel(
-        module, features, contract=context.options.enable_fp_fusion, checked=context.options.debug
+        module, features, contract=context.options.enable_fp_fusion, checked=context.options.is_checked
     )
     return StageResult(
         artifact=to_llvm_ir(lowered.module),

@@ -36,7 +36,8 @@ class CommonOptions:
     """Options that every backend understands (Triton's names and defaults).
 
     ``debug``: assertions are kept, and with ``sanitize_overflow`` integers of fewer than 64 bits are asserted not to
-    overflow; a backend may check more.
+    overflow, and a backend may check more (:attr:`is_checked`).  ``debug`` without ``sanitize_overflow`` is the program's own
+    assertions and nothing else, on every target: PyTorch's Inductor compiles every kernel so.
     """
 
     #: names that options had in the version before -> their names; understood, with a DeprecationWarning
@@ -51,6 +52,11 @@ class CommonOptions:
     default_dot_input_precision: str = "ieee"
     #: a file, ``kernel.ttgir`` say, that replaces what the stage of its suffix makes
     ir_override: str = ""
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the compiler adds checks of its own, of integers and accesses, to the program's assertions."""
+        return self.debug and self.sanitize_overflow
 
     def __post_init__(self) -> None:
         for name in ("num_warps", "num_ctas"):

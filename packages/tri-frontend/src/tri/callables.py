@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from tri_core import forks
+from tri_core.errors import TriError
 
 if TYPE_CHECKING:
     import ast
@@ -15,6 +18,13 @@ if TYPE_CHECKING:
     from tri.language.constexpr import constexpr_type
 
 __all__ = ["CallableServices", "JITCallable"]
+
+
+#: what is made of a Python function when it is asked for
+_MADE = (
+    "source", "cache_key", "_dispatcher", "_as_python", "_fn_name", "_lines", "raw_src",
+    "starting_line_number", "file_name", "def_file_line_number", "def_file_col_number",
+)  # fmt: skip
 
 
 class CallableServices(Protocol):
@@ -30,17 +40,61 @@ class CallableServices(Protocol):
 
 
 class JITCallable:
-    """A function whose source is compiled: what it is called, where it stands, what it reads."""
+    """A function whose source is compiled: what it is called, where it stands, what it reads.
+
+    Its Python function can be taken away, and put back: ``f.fn = None`` leaves its names, parameters and text, with which
+    versions compiled before are launched; it pickles and is copied as a :class:`tri.declarations.Declaration` then.
+    PyTorch's Inductor does that around each pickle of a kernel.
+    """
 
     services: ClassVar[CallableServices]
 
-    fn: Callable[..., Any]
     __name__: str
     __qualname__: str
 
+    #: None: taken away, for the time being
+    _function: Callable[..., Any] | None
+    #: the one that was taken away, while somebody else keeps it
+    _taken: weakref.ref[Callable[..., Any]] | None = None
+
     def __init__(self, fn: Callable[..., Any]) -> None:
-        self.fn = fn
+        self._function = fn
         self._text: str | None = None
+
+    @property
+    def fn(self) -> Any:
+        """The Python function; None where it was taken away."""
+        return self._function
+
+    @fn.setter
+    def fn(self, value: Callable[..., Any] | None) -> None:
+        if value is None and self._function is not None:
+            self._take_away(self._function)
+        elif value is not None:
+            if self._taken is None or self._taken() is not value:
+                self._forget_function()
+            self._function = value
+
+    def _take_away(self, function: Callable[..., Any]) -> None:
+        with contextlib.suppress(TriError):  # its file is gone
+            self._text = self.src
+        self._taken = weakref.ref(function)
+        self._function = None
+
+    def _forget_function(self) -> None:
+        """Forget what was made of another Python function."""
+        for name in _MADE:
+            self.__dict__.pop(name, None)
+
+    @property
+    def python_function(self) -> Callable[..., Any]:
+        """The Python function; TriError where it was taken away."""
+        if self._function is None:
+            raise TriError(
+                f"the Python function of {self.__qualname__} was taken away: only versions compiled before can be launched",
+                remedy=f"set {self.__name__}.fn to the function, or load its module again",
+            )
+        return self._function
 
     @forks.cached_property
     def source(self) -> KernelSource:
@@ -48,8 +102,8 @@ class JITCallable:
         from tri.kernel_source import read_source, source_of_text
 
         if self._text is not None:
-            return source_of_text(self.fn, self._text)
-        return read_source(self.fn)
+            return source_of_text(self.python_function, self._text)
+        return read_source(self.python_function)
 
     @property
     def src(self) -> str:
@@ -76,25 +130,38 @@ class JITCallable:
         return self.services.fingerprint(self)
 
     @property
-    def used_global_vals(self) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
-        """What the function and those that it calls read of their modules: (name, id of the names) -> (value, names)."""
-        return self.services.used_globals(self)
+    def used_global_vals(self) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]] | None:
+        """What the function and those that it calls read of their modules: (name, id of the names) -> (value, names).
+
+        Read anew whenever it is asked for; None where the function was taken away.  To set it changes nothing.
+        """
+        return None if self._function is None else self.services.used_globals(self)
+
+    @used_global_vals.setter
+    def used_global_vals(self, value: Mapping[tuple[str, int], Any] | None) -> None:
+        """Nothing: PyTorch's Inductor sets None before a pickle, and what it was afterwards."""
 
     @property
     def closure(self) -> Mapping[str, Any]:
         """The variables of enclosing functions that the function uses, as they are."""
         from tri.captures import CellNames
 
-        return CellNames.of(self.fn)
+        return CellNames.of(self.python_function)
 
-    @forks.cached_property
-    def __globals__(self) -> dict[str, Any]:
-        """The names of the function's module."""
-        return self.fn.__globals__
+    @property
+    def __globals__(self) -> dict[str, Any] | None:
+        """The names of the function's module; None where the function was taken away."""
+        return None if self._function is None else self._function.__globals__
+
+    @__globals__.setter
+    def __globals__(self, value: dict[str, Any] | None) -> None:
+        """Nothing for None and what it is: PyTorch's Inductor takes them away and puts them back; others are refused."""
+        if value is not None and value is not self.__globals__:
+            raise AttributeError(f"the globals of {self.__qualname__} are those of its Python function")
 
     def get_capture_scope(self) -> dict[str, Any]:
         """The names that the function can read: its module's, and those of enclosing functions."""
-        return {**self.fn.__globals__, **self.closure}
+        return {**self.python_function.__globals__, **self.closure}
 
     @property
     def type(self) -> constexpr_type:
@@ -107,11 +174,11 @@ class JITCallable:
 
     @forks.cached_property
     def _fn_name(self) -> str:
-        return f"{self.fn.__module__}.{self.fn.__qualname__}"
+        return f"{self.__module__}.{self.__qualname__}"
 
     @forks.cached_property
     def _lines(self) -> tuple[list[str], int]:
-        return inspect.getsourcelines(self.fn)
+        return inspect.getsourcelines(self.python_function)
 
     @forks.cached_property
     def raw_src(self) -> list[str]:
@@ -126,7 +193,7 @@ class JITCallable:
     @forks.cached_property
     def file_name(self) -> str:
         """The file."""
-        return self.fn.__code__.co_filename
+        return self.python_function.__code__.co_filename
 
     @forks.cached_property
     def def_file_line_number(self) -> int:

@@ -164,7 +164,7 @@ def _text(value: Any) -> str:
 def _own_text(value: Any) -> str:
     name = f"{value.__module__}.{value.__qualname__}"
     if isinstance(value, Kernel):
-        return f"{name} {value.noinline} {value.debug} {captured(value.fn, cells=False)}\n{value.src}"
+        return f"{name} {value.noinline} {value.debug} {captured(value.python_function, cells=False)}\n{value.src}"
     if is_aggregate_class(value):
         return f"{name} {[(n, getattr(t, '__qualname__', str(t))) for n, t in value.__tri_fields__.items()]}"
     return f"{value.__qualname__}\n{source_text(value)}\n{captured(value)}"
@@ -183,14 +183,14 @@ def _uses(user: Any) -> Iterator[_Use]:
 
 
 def _uses_of_kernel(function: Kernel) -> Iterator[_Use]:
-    code = function.fn.__code__
+    code = function.python_function.__code__
     own = {*code.co_varnames, *code.co_cellvars}
     tree = function.source.tree
     # decorators are no part of a kernel's identity: a text that is put in place of the function's has none
     parts = (n for n in ast.iter_child_nodes(tree) if n not in tree.decorator_list)
     nodes = (n for p in parts for n in ast.walk(p) if isinstance(n, (ast.Name, ast.Attribute)))
     paths = dict.fromkeys(p for p in map(_path, nodes) if p is not None and p.partition(".")[0] not in own)
-    for use in _found(paths, (function.closure, function.fn.__globals__)):
+    for use in _found(paths, (function.closure, function.python_function.__globals__)):
         if "." in use.path or is_usable_global(use.value):
             yield use
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable
 from types import MethodType
 from typing import TYPE_CHECKING, Any, overload
 
+from tri.declarations import Declaration
 from tri.interpreting import current, forced
-from tri.kernel import Kernel, KernelLauncher, KernelParameter, KernelVersions
+from tri.kernel import OPTIONS, Kernel, KernelLauncher, KernelParameter, KernelVersions
 from tri.launch.request import arguments_only, grid_and_warmup, start, warm_up_keywords
 from tri_core import forks, knobs
 from tri_core.errors import OptionError, OutsideKernel, TriError
@@ -18,7 +19,15 @@ if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
     from tri_core.target import Target
 
-__all__ = ["JITFunction", "KernelLauncher", "KernelParameter", "KernelVersions", "jit"]
+__all__ = [
+    "Declaration",
+    "JITFunction",
+    "KernelLauncher",
+    "KernelParameter",
+    "KernelVersions",
+    "from_declaration",
+    "jit",
+]
 
 
 class JITFunction(Kernel):
@@ -52,6 +61,11 @@ class JITFunction(Kernel):
         self.pre_run_hooks: list[Callable[..., Any]] = []
         #: whether launches run as Python, wherever they stand: TRI_INTERPRET when the function was decorated
         self.interpreted: bool = knobs.get("INTERPRET")
+
+    def _restore(self, declaration: Declaration) -> None:
+        super()._restore(declaration)
+        self.pre_run_hooks = list(declaration.pre_run_hooks)
+        self.interpreted = declaration.interpreted
 
     @forks.cached_property
     def _dispatcher(self) -> KernelLauncher:
@@ -137,26 +151,53 @@ class JITFunction(Kernel):
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> JITFunction:
-        """Itself, as of Python's functions."""
-        return self
+        """Itself, as of Python's functions; another one where its function was taken away, to be put back perhaps."""
+        return self if self.fn is not None else from_declaration(self.declaration)
+
+    @property
+    def declaration(self) -> Declaration:
+        """What is left where the Python function is taken away."""
+        return Declaration(
+            module=self.__module__,
+            name=self.__name__,
+            qualname=self.__qualname__,
+            doc=self.__doc__,
+            text=self._text,
+            params=tuple(self.params),
+            options=tuple((name, getattr(self, name)) for name in _DECLARED),
+            repr=self.repr,
+            launch_metadata=self.launch_metadata,
+            pre_run_hooks=tuple(self.pre_run_hooks),
+            interpreted=self.interpreted,
+        )
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Pickled by name, as Python's functions are; by pickles that take functions apart, by function and options."""
+        """Pickled by name, as Python's functions are; by pickles that take functions apart, by function and options.
+
+        Without its function: as its :class:`Declaration`.
+        """
+        if self.fn is None:
+            return from_declaration, (self.declaration,)
         from tri.pickling import reduced
 
         state: dict[str, Any] = {"pre_run_hooks": self.pre_run_hooks, "interpreted": self.interpreted}
         with contextlib.suppress(TriError):  # it has none where there is no file
             state["source"] = self.source
-        return reduced(self, (_made, (self.fn, dict(zip(_OPTIONS, self._given, strict=True))), state))
+        return reduced(self, (_made, (self.fn, dict(zip(OPTIONS, self._given, strict=True))), state))
 
     def __repr__(self) -> str:
         return f"JITFunction({self.__module__}:{self.__qualname__})"
 
 
-#: what the decorator takes, in the order of JITFunction
-_OPTIONS = (
-    "version", "do_not_specialize", "do_not_specialize_on_alignment", "debug", "noinline", "repr", "launch_metadata",
-)  # fmt: skip
+#: options that are attributes of their own
+_DECLARED = ("version", "debug", "noinline", "do_not_specialize", "do_not_specialize_on_alignment")
+
+
+def from_declaration(declaration: Declaration) -> JITFunction:
+    """The jit function that ``declaration`` is left of; it compiles when its ``fn`` is set."""
+    made = JITFunction.__new__(JITFunction)
+    made._restore(declaration)
+    return made
 
 
 def _made(fn: Callable[..., Any], options: dict[str, Any]) -> JITFunction:

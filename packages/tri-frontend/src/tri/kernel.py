@@ -12,13 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from tri.callables import CallableServices, JITCallable
-from tri_core.lazy_dataclasses import dataclass
+from tri.declarations import Declaration, KernelParameter, PlainName
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
     from tri_core.target import Target
 
-__all__ = ["Kernel", "KernelLauncher", "KernelParameter", "KernelServices", "KernelVersions"]
+__all__ = ["OPTIONS", "Kernel", "KernelLauncher", "KernelParameter", "KernelServices", "KernelVersions"]
+
+
+#: what :func:`tri.jit` takes, in its order
+OPTIONS = (
+    "version", "do_not_specialize", "do_not_specialize_on_alignment", "debug", "noinline", "repr", "launch_metadata",
+)  # fmt: skip
 
 
 class KernelVersions(Protocol):
@@ -113,34 +119,6 @@ class KernelServices(CallableServices, Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class KernelParameter:
-    """A parameter of a jit function: ``num`` is its position, ``annotation`` its text (empty if none)."""
-
-    num: int
-    name: str
-    annotation: str
-    default: Any
-    kind: Any
-    do_not_specialize: bool = False
-    do_not_specialize_on_alignment: bool = False
-
-    @property
-    def has_default(self) -> bool:
-        """Whether the parameter may be left out."""
-        return self.default is not inspect.Parameter.empty
-
-    @property
-    def is_constexpr(self) -> bool:
-        """Whether the parameter is annotated as ``tl.constexpr``."""
-        return "constexpr" in self.annotation
-
-    @property
-    def is_const(self) -> bool:
-        """Whether the parameter points to memory that the kernel only reads (``tl.const``)."""
-        return not self.is_constexpr and ("const" in self.annotation or self.annotation.startswith("*k"))
-
-
 def _annotation_text(annotation: Any) -> str:
     if annotation is inspect.Parameter.empty:
         return ""
@@ -173,8 +151,8 @@ class Kernel(JITCallable):
     ) -> None:
         super().__init__(fn)
         functools.update_wrapper(cast("Any", self), fn)  # a record: what is called is a JITFunction
-        #: what :func:`tri.jit` was given, in its order
-        self._given = (
+        #: what :func:`tri.jit` was given, in the order of OPTIONS
+        self._given: tuple[Any, ...] = (
             version,
             do_not_specialize,
             do_not_specialize_on_alignment,
@@ -188,14 +166,32 @@ class Kernel(JITCallable):
         self.noinline = bool(noinline)
         self.do_not_specialize = list(do_not_specialize or ())
         self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or ())
-        self._repr = repr
+        #: the name of the version that a specialization (its ``signature`` and ``constants``, by parameter) describes
+        self.repr: Callable[[Any], str] = PlainName(self.__name__) if repr is None else repr
         self.launch_metadata = launch_metadata
         self.signature = inspect.signature(fn)
-        self.params = self._parameters(
-            frozenset(do_not_specialize or ()), frozenset(do_not_specialize_on_alignment or ())
+        self._declare(
+            self._parameters(
+                frozenset(do_not_specialize or ()), frozenset(do_not_specialize_on_alignment or ())
+            )
         )
+
+    def _declare(self, parameters: Iterable[KernelParameter]) -> None:
+        self.params = list(parameters)
         self.arg_names = [p.name for p in self.params]
         self.constexprs = [p.num for p in self.params if p.is_constexpr]
+
+    def _restore(self, declaration: Declaration) -> None:
+        """Become what ``declaration`` says, without a Python function."""
+        self._function, self._text = None, declaration.text
+        self.__module__, self.__doc__ = declaration.module, declaration.doc
+        self.__name__, self.__qualname__ = declaration.name, declaration.qualname
+        self.__dict__.update(declaration.options)
+        self.repr, self.launch_metadata = declaration.repr, declaration.launch_metadata
+        given = {**dict(declaration.options), "repr": self.repr, "launch_metadata": self.launch_metadata}
+        self._given = tuple(map(given.get, OPTIONS))
+        self.signature = declaration.signature
+        self._declare(declaration.params)
 
     def _parameters(
         self, plain: frozenset[int | str], unaligned: frozenset[int | str]
@@ -212,10 +208,6 @@ class Kernel(JITCallable):
             )
             for num, p in enumerate(self.signature.parameters.values())
         ]
-
-    def repr(self, specialization: Any) -> str:
-        """The name of the version that ``specialization`` (its ``signature`` and ``constants``, by parameter) describes."""
-        return self.__name__ if self._repr is None else self._repr(specialization)
 
     @property
     def signature_text(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import re
 import time
@@ -99,7 +98,7 @@ def compile(  # noqa: A001  the name that users know
         if not always and key in _memory:
             return _memory[key]
         made = _compile(_Request(manager(), source, target, options, environment), always)
-        kernel = dataclasses.replace(made, src=origin(source))
+        kernel = made.from_source(origin(source))
         _remember(key, kernel)
     return kernel
 
@@ -120,7 +119,7 @@ def trace(
     gates.pass_all(gates.Attempt(source, target=target, options=options))
     recorder = Recorder([s.name for s in request.composition.pipeline.stages if s.kind == "module"])
     kernel, _ = _run(request, Observers(request.manager), recorder)
-    return Trace(dataclasses.replace(kernel, src=origin(source)), tuple(recorder.snapshots))
+    return Trace(kernel.from_source(origin(source)), tuple(recorder.snapshots))
 
 
 def lookup(
@@ -140,7 +139,7 @@ def lookup(
     if found is None:
         stored = _known(_Request(manager(), source, target, options, environment))
         if stored is not None:
-            found = dataclasses.replace(stored, src=origin(source))
+            found = stored.from_source(origin(source))
             _remember(key, found)
     return found
 
@@ -168,7 +167,7 @@ def adopt(
     store = default_store()
     if store.get(request.key) is None and store.put(request.key, record.encode_kernel(kernel)):
         _put_shortcut(store, request)
-    adopted = dataclasses.replace(kernel, src=origin(source))
+    adopted = kernel.from_source(origin(source))
     key = (source.fingerprint(), type(source), request.environment, options, *_knob_values())
     _remember(key, adopted)
     return adopted

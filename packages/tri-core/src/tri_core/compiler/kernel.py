@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from dataclasses import FrozenInstanceError
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from weakref import ref
 
 from tri_core.compiler.source import IRSource, Source
 from tri_core.errors import LaunchError
 from tri_core.image import KernelImage, KernelMetadata
-from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri_core.loop_estimates import LoopEstimates
     from tri_core.resources import Resources
     from tri_core.runtime import LoadedKernel
 
-__all__ = ["Artifacts", "CompiledKernel"]
+__all__ = ["Artifacts", "CompiledKernel", "ProcessState"]
 
 #: stages that only some targets have, and what others have at that level: their last module
 _STANDS_IN = {"ttgir": "ttir"}
@@ -107,21 +106,67 @@ class Artifacts(Mapping[str, str | bytes]):
         return {**self.__dict__, "_stages": stages, "_made": {}}
 
 
-@dataclass(frozen=True, eq=False)
+class ProcessState:
+    """What drivers made of a kernel in this process.  A pickle or copy of it is empty: another process, another kernel, has its own.
+
+    ``loaded``: what a driver said when it loaded the image; ``handles``: weak references to what a runtime made of it, the
+    latest last.
+    """
+
+    def __init__(self) -> None:
+        self.loaded: dict[str, int] = {}
+        self.handles: list[ref[LoadedKernel]] = []
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ProcessState, ()
+
+
 class CompiledKernel:
     """The result of a compile; pickles, and crosses processes whole (without ``src``).
 
     ``asm`` maps stage names to what they made; ``image`` is what a runtime loads; ``src`` is what was
-    compiled, None where that is not known; ``loaded`` is what a driver said when it loaded the image, ``handles`` refers
-    weakly to what a runtime made of it, the latest last.
+    compiled, None where that is not known; ``state`` is what this process's drivers made of it.
+
+    What the class defines is read-only; programs may put attributes of their own beside, as PyTorch's Inductor notes the
+    image's file (``_cubin_path``).  Inductor also pickles the attributes one by one and puts None for ``run``,
+    ``module`` and ``function``, to be made anew: these are properties, so that nothing in ``__dict__`` stands before them.
     """
 
     metadata: KernelMetadata
     asm: Artifacts
     image: KernelImage
-    src: Source | IRSource | None = None
-    loaded: dict[str, int] = field(default_factory=dict)
-    handles: list[ref[LoadedKernel]] = field(default_factory=list, repr=False)
+    src: Source | IRSource | None
+    state: ProcessState
+    _fields: ClassVar = frozenset({"metadata", "asm", "image", "src", "state"})
+
+    def __init__(
+        self,
+        metadata: KernelMetadata,
+        asm: Artifacts,
+        image: KernelImage,
+        src: Source | IRSource | None = None,
+    ) -> None:
+        # past __setattr__, which refuses these names
+        self.__dict__.update(metadata=metadata, asm=asm, image=image, src=src, state=ProcessState())
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in self._fields or hasattr(type(self), name):
+            raise FrozenInstanceError(f"cannot assign to {name!r} of a compiled kernel: it is read-only")
+        self.__dict__[name] = value
+
+    def from_source(self, src: Source | IRSource | None) -> Self:
+        """The same kernel as the result of compiling ``src``, loaded by nobody yet."""
+        return type(self)(self.metadata, self.asm, self.image, src)
+
+    @property
+    def loaded(self) -> dict[str, int]:
+        """What a driver said when it loaded the image, in this process."""
+        return self.state.loaded
+
+    @property
+    def handles(self) -> list[ref[LoadedKernel]]:
+        """Weak references to what a runtime made of the image in this process, the latest last."""
+        return self.state.handles
 
     @property
     def name(self) -> str:
@@ -197,7 +242,7 @@ class CompiledKernel:
 
     @property
     def packed_metadata(self) -> tuple[int, int, int]:
-        """What :meth:`run` takes beside the function: warps, CTAs of a cluster, bytes of shared memory."""
+        """What :meth:`launch_over` takes beside the function: warps, CTAs of a cluster, bytes of shared memory."""
         return (self.num_warps, self.num_ctas, self.shared)
 
     @property
@@ -220,7 +265,12 @@ class CompiledKernel:
         if self.module is None:
             self._by_source("load")(self)
 
-    def run(
+    @property
+    def run(self) -> Callable[..., None]:
+        """:meth:`launch_over`, by Triton's name."""
+        return self.launch_over
+
+    def launch_over(
         self,
         grid_x: int,
         grid_y: int,
@@ -267,7 +317,7 @@ class CompiledKernel:
         return lambda *args, **stream: launch(self, grid, args, **stream)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "src": None, "loaded": {}, "handles": []}
+        return {**self.__dict__, "src": None}
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} for {self.metadata.target}: {', '.join(self.asm)}>"

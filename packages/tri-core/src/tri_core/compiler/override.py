@@ -40,9 +40,9 @@ class Overridden:
         parts = [package, self.source.fingerprint(), *(file.fingerprint() for file in self.files)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
-    def signature(self) -> KernelSignature:
+    def kernel_signature(self) -> KernelSignature:
         """As the source's."""
-        return self.source.signature()
+        return self.source.kernel_signature()
 
     def build(self, target: Target, options: CommonOptions) -> ir.Module:
         """As the source's."""

@@ -37,7 +37,7 @@ class Source(Protocol):
         """
         ...
 
-    def signature(self) -> KernelSignature:
+    def kernel_signature(self) -> KernelSignature:
         """Name and run-time parameters.  Called after :meth:`build`."""
         ...
 
@@ -89,7 +89,7 @@ class IRSource:
         rest = repr((self.stage, self.given, self.path)).encode()
         return hashlib.sha256(rest + b"\0" + content).hexdigest()
 
-    def signature(self) -> KernelSignature:
+    def kernel_signature(self) -> KernelSignature:
         """The signature given, else a name without parameters (the driver reads a module's itself)."""
         return self.given or KernelSignature(name=self.name, parameters=())
 

@@ -179,7 +179,7 @@ def _start(job: Job, outputs: Outputs) -> tuple[Artifact, list[Stage]]:
                 mlir.verify(module)
         except ir.MLIRError as error:
             raise explain(error, "source", job.source.name, job.target, {}) from error
-    outputs.signature = job.source.signature()
+    outputs.signature = job.source.kernel_signature()
     return module, stages
 
 
@@ -199,7 +199,7 @@ def _enter(
         )
     index = names.index(source.stage)
     stage = stages[index]
-    outputs.signature = source.signature()
+    outputs.signature = source.kernel_signature()
     again = index == 0 and stage.kind == "module"
     return _read(source, stage, outputs, target), stages[index + (not again) :]
 

@@ -24,7 +24,7 @@ _lock = forks.Lock()
 
 def identity(function: Kernel) -> str:
     """What tells kernels apart over time, whatever their source becomes: file and qualified name."""
-    return f"{function.fn.__code__.co_filename}:{function.__qualname__}"
+    return f"{function.python_function.__code__.co_filename}:{function.__qualname__}"
 
 
 def _key(name: str) -> str:

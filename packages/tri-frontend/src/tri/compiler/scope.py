@@ -38,8 +38,8 @@ def lookup(g: Walk, node: ast.Name) -> Any:
         return _usable(
             g, node, g.function.closure[name], f"{name} is not defined in the kernel: a captured variable"
         )
-    if name in g.function.fn.__globals__:
-        value = g.function.fn.__globals__[name]
+    if name in g.function.python_function.__globals__:
+        value = g.function.python_function.__globals__[name]
         return _usable(g, node, value, f"Cannot access global variable {name},")
     if name in BUILTINS:
         return BUILTINS[name]
@@ -82,7 +82,7 @@ def _unknown(g: Walk, node: ast.Name) -> CompilationError:
             remedy="use operators and functions of tri.language, or compute on the host and pass the result",
             location=location,
         )
-    known = [*g.names, *g.function.fn.__globals__, *g.function.closure]
+    known = [*g.names, *g.function.python_function.__globals__, *g.function.closure]
     return CompilationError(f"{name!r} is not defined", remedy=near(name, known), location=location)
 
 

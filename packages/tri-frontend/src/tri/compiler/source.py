@@ -167,7 +167,12 @@ class ASTSource:
         """What hooks get of a launch of ``kernel``; None where there is none."""
         return self.fn.services.launch_facts(self, kernel, grid, args, stream)
 
-    def signature(self) -> KernelSignature:
+    @property
+    def signature(self) -> dict[str, str]:
+        """The type of every parameter as signatures write it, ``constexpr`` for constants, as Triton's source has it."""
+        return self.texts()
+
+    def kernel_signature(self) -> KernelSignature:
         """The name and the run-time parameters."""
         parameters: list[Parameter] = []
         for name, type_ in self.types.items():

@@ -187,7 +187,7 @@ def as_python(function: Kernel) -> Callable[..., Any]:
 
 
 def _make(function: Kernel) -> Callable[..., Any]:
-    source, original = function.source, function.fn
+    source, original = function.source, function.python_function
     code = _code(_rewritten(function), [*original.__code__.co_freevars, _NAME], source.file)
     code = code.replace(co_name=original.__name__, co_qualname=original.__qualname__)
     register(code, library=original.__module__.startswith(_LIBRARY))

@@ -160,7 +160,7 @@ def _simple(b: Builder, sign: str, x: Any, y: Any, *, division: bool = False) ->
 
 def _overflowing(b: Builder, sign: str, x: Any, y: Any, sanitize: bool) -> tensor:
     """``+``, ``-`` or ``*``; with the options debug and sanitize_overflow it asserts that integers fit."""
-    if not (sanitize and b.options.debug and b.options.sanitize_overflow):
+    if not (sanitize and b.options.is_checked):
         return _simple(b, sign, x, y)
     x, y = operands(b, sign, x, y)
     scalar = x.type.scalar

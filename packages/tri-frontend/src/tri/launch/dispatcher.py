@@ -437,7 +437,7 @@ class Dispatcher:
         given = dict(options)
         override = given.pop("ir_override", None)
         if override is not None:
-            return compile_source(IRSource.from_file(override, source.signature()), target, given)
+            return compile_source(IRSource.from_file(override, source.kernel_signature()), target, given)
         return compile_reported(source, target, given, warmup=warmup)
 
     def _entry(

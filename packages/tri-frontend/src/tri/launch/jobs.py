@@ -38,7 +38,7 @@ class BuiltSource:
         """The fingerprint of the kernel: it is the same compile, under the same key."""
         return self.digest
 
-    def signature(self) -> KernelSignature:
+    def kernel_signature(self) -> KernelSignature:
         """The name and the run-time parameters."""
         return self.given
 
@@ -78,7 +78,7 @@ def make_job(source: ASTSource, target: Target, options: Mapping[str, Any]) -> C
         module = source.build(target, parsed)
         mlir.verify(module)
         text: str = module.operation.get_asm(enable_debug_info=True, assume_verified=True)
-    built = BuiltSource(source.name, source.fingerprint(), source.signature(), text)
+    built = BuiltSource(source.name, source.fingerprint(), source.kernel_signature(), text)
     return CompileJob(built, str(target.key), dict(options), knobs.codegen_snapshot())
 
 

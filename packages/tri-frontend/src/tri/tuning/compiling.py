@@ -91,7 +91,7 @@ def _start(
     if override is not None:
         from tri_core.compiler import IRSource
 
-        given = IRSource.from_file(override, source.signature())
+        given = IRSource.from_file(override, source.kernel_signature())
         return lambda: compile_source(given, target, options)
     if executor is None:
         return lambda: compile_source(source, target, options)

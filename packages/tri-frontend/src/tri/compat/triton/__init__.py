@@ -8,6 +8,7 @@
     import triton
     import triton.language as tl      # tri.language, under Triton's names
 
+Processes that this one starts afterwards have it, too (:mod:`tri.compat.triton.paths`).
 ``python -m tri.compat.triton script.py ...`` does it for a script, ``pytest -p tri.compat.triton.plugin`` for
 a test-suite.  What is there, and what is refused, is written in ``docs/compat.md`` and, as data, in
 :mod:`tri.compat.triton.table`.
@@ -23,6 +24,7 @@ from typing import Any
 
 from tri.compat.triton.current import current_target
 from tri.compat.triton.finder import Finder, StandIn
+from tri.compat.triton.paths import reach_children, release_children
 from tri.compat.triton.table import VERSION
 from tri.context import set_without_arrays
 from tri_core import forks
@@ -63,6 +65,7 @@ def install() -> None:
             )
         # first: an installed triton must not be found before
         sys.meta_path.insert(0, _finder)
+        reach_children()
         _settings().link()
         tell_places_in_functions(True)
         set_without_arrays(current_target)
@@ -73,6 +76,7 @@ def uninstall() -> None:
     with _lock:
         if _finder in sys.meta_path:
             sys.meta_path.remove(_finder)
+            release_children()
             _settings().unlink()
             tell_places_in_functions(False)
             set_without_arrays(None)

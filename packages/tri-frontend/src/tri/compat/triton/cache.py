@@ -12,9 +12,13 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tri.compat.triton.groups import group, keeps_files
+from tri_core.errors import TriError
+
+if TYPE_CHECKING:
+    from tri_core.plugin_records import BackendInfo
 
 __all__ = [
     "CacheManager",
@@ -29,13 +33,29 @@ __all__ = [
 
 
 def triton_key() -> str:
-    """A text that changes with the compiler: versions of tri's packages and of its tools."""
-    from tri.compat.triton.current import current_target
+    """A text that changes with the compiler: versions of tri's packages and of its tools, for every backend.
+
+    No driver is called, whatever device there is: PyTorch's Inductor asks before it forks processes that compile.
+    """
     from tri_core.plugins import manager
 
-    target = current_target()
-    facts = (sorted(manager().versions(target).items()), sorted(manager().cache_key(target).items()))
+    facts = [fact for info in manager().backends().values() for fact in _facts(info)]
     return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def _facts(info: BackendInfo) -> list[Any]:
+    """What the code of ``info`` for its latest architecture depends on; why it cannot say, where a tool is missing."""
+    from tri_core.plugins import manager
+    from tri_core.target import TargetKey
+    from tri_core.target_selection import resolve
+
+    if not info.architectures:
+        return [info.name]
+    try:
+        target = resolve(TargetKey(info.name, info.architectures[-1]))
+        return [sorted(manager().versions(target).items()), sorted(manager().cache_key(target).items())]
+    except TriError as error:
+        return [info.name, str(error)]
 
 
 def get_cache_key(src: Any, backend: Any, backend_options: Any, env_vars: Any) -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from tri.compat.triton.current import TORCH_NAMES, current_target, torch_has
+from tri.compat.triton.current import TORCH_NAMES, active_backend, current_target, prefer, torch_has
 from tri.compat.triton.targets import GPUTarget, gpu_target, torch_kind
 from tri_core.errors import LaunchError, Unsupported
 
@@ -55,8 +55,8 @@ class ActiveDriver:
 
     @classmethod
     def is_active(cls) -> bool:
-        """Whether the target in use belongs to this driver's backend."""
-        return cls.backend is None or current_target().key.backend == cls.backend
+        """Whether the target in use belongs to this driver's backend; no driver is called where PyTorch can tell."""
+        return cls.backend is None or active_backend() == cls.backend
 
     def get_current_target(self) -> GPUTarget:
         """The target in use, in Triton's words."""
@@ -238,9 +238,10 @@ def driver_class(backend: str) -> type[ActiveDriver]:
 
 class _BackendMeta(type):
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, ActiveDriver) and current_target().key.backend == getattr(
-            cls, "backend", None
-        )
+        if not isinstance(instance, ActiveDriver):
+            return False
+        backend = getattr(cls, "backend", None)
+        return (instance.backend or active_backend()) == backend
 
 
 class _OfBackend(ActiveDriver, metaclass=_BackendMeta):
@@ -248,17 +249,22 @@ class _OfBackend(ActiveDriver, metaclass=_BackendMeta):
 
 
 def set_active(driver: Any) -> None:
-    """Accepts the driver in use; Unsupported for another: arguments and ``tri.target`` choose."""
-    if driver is ACTIVE or (isinstance(driver, ActiveDriver) and driver.is_active()):
-        return
-    raise Unsupported(
-        "the driver in use follows the target",
-        remedy="choose with tri.target(...) or TRI_TARGET instead of driver.set_active",
-    )
+    """Have the backend of ``driver`` in use where neither ``tri.target`` nor TRI_TARGET chooses; arguments choose for themselves.
+
+    Unsupported for a driver that is not tri's.
+    """
+    if not isinstance(driver, ActiveDriver):
+        raise Unsupported(
+            f"{driver!r} is no driver of tri's",
+            remedy="use one of triton.backends.backends, or choose with tri.target(...) or TRI_TARGET",
+        )
+    if driver.backend is not None:
+        prefer(driver.backend)
 
 
 def reset_active() -> None:
-    """Nothing to reset: the driver follows the target."""
+    """Forget the driver that was made active: it follows PyTorch's accelerator."""
+    prefer(None)
 
 
 class DriverConfig:
