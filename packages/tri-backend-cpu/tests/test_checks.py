@@ -79,6 +79,29 @@ def test_an_access_out_of_bounds_is_reported() -> None:
     launch(copies, (4,), x, o, 100, 1, 32, debug=True)
 
 
+@tri.jit
+def asserts_positive(x, o, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    value = tl.load(x + i, mask=i < n, other=1)
+    tl.device_assert(value > 0, "a number above 0")
+    tl.store(o + i, value + 2147483647, mask=i < n)
+
+
+def test_assertions_and_nothing_else() -> None:
+    """``debug=True, sanitize_overflow=False``: neither accesses nor integers are checked, and no mappings are read."""
+    x, o = np.ones(40, np.int32), np.zeros(40, np.int32)
+    launch(asserts_positive, (1,), x[:32], o, 40, 64, debug=True, sanitize_overflow=False)
+    assert (o == -2147483648).all()
+    with pytest.raises(OutOfBounds):
+        launch(asserts_positive, (1,), x[:32], o, 40, 64, debug=True)
+    x[3] = 0
+    with pytest.raises(KernelFault, match="a number above 0"):
+        launch(asserts_positive, (1,), x, o, 40, 64, debug=True, sanitize_overflow=False)
+    with tri.target("cpu"):
+        kernel = asserts_positive.warmup(x, o, 40, 64, debug=True, sanitize_overflow=False)
+    assert "mappings" not in str(kernel.asm["llir"]) and "extent" not in str(kernel.asm["llir"])
+
+
 def test_an_access_before_the_array_and_a_store_leave_memory_as_it_was() -> None:
     whole = np.full(30, 7, np.int32)
     index = np.array([0, 1, 2, -1], np.int32)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -378,3 +378,30 @@ def test_pytest_plugin(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tri.compat.triton.plugin", "test_it.py"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout
+
+
+def test_what_is_compiled_for_is_known_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    def probe(*unused: Any) -> Any:
+        raise AssertionError("a driver was asked")
+
+    backends: Any = importlib.import_module("triton.backends").backends
+    driver: Any = importlib.import_module("triton.runtime").driver
+    cache: Any = importlib.import_module("triton.runtime.cache")
+    torch = ModuleType("torch")
+    torch.version = SimpleNamespace(cuda=None, hip=None, xpu=None, cpu="as if")  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(PluginManager, "probe", probe)
+    assert len(cache.triton_key()) == 64
+    assert backends["cpu"].driver.is_active()
+    assert isinstance(driver.active, backends["cpu"].driver)
+
+
+def test_a_driver_made_active_chooses_where_nothing_else_does() -> None:
+    backends: Any = importlib.import_module("triton.backends").backends
+    driver: Any = importlib.import_module("triton.runtime").driver
+    driver.set_active(backends["cpu"].driver())
+    try:
+        assert driver.active.get_current_target().backend == "cpu"
+        assert isinstance(driver.active, backends["cpu"].driver)
+    finally:
+        driver.reset_active()

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import tri
+from tri_core.errors import TriError
 
 TEXT = """
 import tri
@@ -127,3 +128,72 @@ def test_from_a_main_module_to_another_process(tmp_path: Path) -> None:
         [sys.executable, str(tmp_path / "script.py")], capture_output=True, check=True
     ).stdout
     assert _read(tmp_path, data) == ["21", "140", "42"]
+
+
+def strip(function: Any) -> tuple[Any, ...]:
+    """What PyTorch's Inductor does before it pickles a function; what it puts back."""
+    before = (function.fn, function.__globals__, function.used_global_vals, function.repr)
+    function.fn = function.__globals__ = function.used_global_vals = None
+    function._hash_lock = None
+    return before
+
+
+def put_back(function: Any, before: tuple[Any, ...]) -> None:
+    function.fn, function.__globals__, function.used_global_vals, function.repr = before
+
+
+def test_without_its_function(module: ModuleType) -> None:
+    plain = module.plain
+    text, key, function = plain.src, plain.cache_key, plain.fn
+    before = strip(plain)
+    assert plain.fn is plain.__globals__ is plain.used_global_vals is None
+    copied, sent = copy.deepcopy(plain), pickle.loads(pickle.dumps(plain))
+    put_back(plain, before)
+    assert (plain.fn, plain.cache_key, plain.src) == (function, key, text)
+    assert stored(plain) == 21
+    for left in (copied, sent):
+        assert left is not plain
+        assert (left.fn, left.src, left.arg_names) == (None, text, ["out", "n", "C"])
+        assert (left.__name__, left.__module__, left.__qualname__) == ("plain", module.__name__, "plain")
+        assert [p.is_constexpr for p in left.params] == [False, False, True]
+        assert (left.do_not_specialize, left.debug, left.repr(None)) == (["n"], True, "plain")
+        # once more, as of what another process sent
+        assert pickle.loads(pickle.dumps(left)).params == left.params
+        with pytest.raises(TriError, match=r"plain was taken away.*compiled before"):
+            _ = left.cache_key
+
+
+def test_with_another_function(module: ModuleType) -> None:
+    sent = pickle.loads(pickle.dumps(_stripped(module.plain)))
+    sent.fn = module.plain.fn
+    assert stored(sent) == 21
+    function = module.make(5)
+    key, before = function.cache_key, strip(function)
+    function.fn = module.make(6).fn
+    assert (function.cache_key != key, stored(function)) == (True, 42)
+    put_back(function, before)
+    assert (function.cache_key, stored(function)) == (key, 35)
+
+
+def test_with_a_text_of_its_own(module: ModuleType) -> None:
+    module.plain._unsafe_update_src(module.plain.src.replace("n * C", "n + C"))
+    sent = pickle.loads(pickle.dumps(_stripped(module.plain)))
+    assert "n + C" in sent.src
+    assert stored(module.plain) == 10
+
+
+def _stripped(function: Any) -> Any:
+    before = strip(function)
+    found = copy.deepcopy(function)
+    put_back(function, before)
+    return found
+
+
+def test_globals_are_those_of_the_function(module: ModuleType) -> None:
+    with pytest.raises(AttributeError, match="those of its Python function"):
+        module.plain.__globals__ = {}
+
+
+def test_a_name_that_is_given_is_kept(module: ModuleType) -> None:
+    module.plain.repr = str.lower
+    assert pickle.loads(pickle.dumps(_stripped(module.plain))).repr("ABC") == "abc"

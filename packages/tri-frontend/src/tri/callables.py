@@ -54,6 +54,8 @@ class JITCallable:
 
     #: None: taken away, for the time being
     _function: Callable[..., Any] | None
+    #: the text of the one that was taken away
+    _text_left: str | None = None
     #: the one that was taken away, while somebody else keeps it
     _taken: weakref.ref[Callable[..., Any]] | None = None
 
@@ -71,18 +73,19 @@ class JITCallable:
         if value is None and self._function is not None:
             self._take_away(self._function)
         elif value is not None:
-            if self._taken is None or self._taken() is not value:
+            if value is not (self._function or (self._taken and self._taken())):
                 self._forget_function()
-            self._function = value
+            self._function, self._taken = value, None
 
     def _take_away(self, function: Callable[..., Any]) -> None:
         with contextlib.suppress(TriError):  # its file is gone
-            self._text = self.src
+            self._text_left = self.src
         self._taken = weakref.ref(function)
         self._function = None
 
     def _forget_function(self) -> None:
-        """Forget what was made of another Python function."""
+        """Forget what was made of another Python function, and the text put in place of its."""
+        self._text = None
         for name in _MADE:
             self.__dict__.pop(name, None)
 
@@ -108,7 +111,11 @@ class JITCallable:
     @property
     def src(self) -> str:
         """The function's text, without decorators; it does not change but by :meth:`_unsafe_update_src`."""
-        return self.source.text if self._text is None else self._text
+        if self._text is not None:
+            return self._text
+        if self._function is None and self._text_left is not None:
+            return self._text_left
+        return self.source.text
 
     def _unsafe_update_src(self, new_src: str) -> None:
         """Compile ``new_src``, which begins with ``def``, instead; callers that were compiled before keep what they have.

@@ -46,6 +46,7 @@ class PlainName:
     name: str
 
     def __call__(self, specialization: Any) -> str:
+        """The name."""
         return self.name
 
 
@@ -54,7 +55,7 @@ class Declaration:
     """A jit function without its Python function: what compiled versions of it are launched with, in any process.
 
     It pickles where ``repr``, ``launch_metadata``, the hooks and defaults do.  ``text`` is the source, None where it is
-    not known; ``options`` are those of :func:`tri.jit` that code depends on.
+    not known, ``replacement`` what was put in its place; ``options`` are those of :func:`tri.jit` that code depends on.
     """
 
     module: str
@@ -62,6 +63,7 @@ class Declaration:
     qualname: str
     doc: str | None
     text: str | None
+    replacement: str | None
     params: tuple[KernelParameter, ...]
     options: tuple[tuple[str, Any], ...]
     repr: Callable[[Any], str]

@@ -183,7 +183,7 @@ class Kernel(JITCallable):
 
     def _restore(self, declaration: Declaration) -> None:
         """Become what ``declaration`` says, without a Python function."""
-        self._function, self._text = None, declaration.text
+        self._function, self._text_left, self._text = None, declaration.text, declaration.replacement
         self.__module__, self.__doc__ = declaration.module, declaration.doc
         self.__name__, self.__qualname__ = declaration.name, declaration.qualname
         self.__dict__.update(declaration.options)

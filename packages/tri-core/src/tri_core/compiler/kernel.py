@@ -128,7 +128,7 @@ class CompiledKernel:
     compiled, None where that is not known; ``state`` is what this process's drivers made of it.
 
     What the class defines is read-only; programs may put attributes of their own beside, as PyTorch's Inductor notes the
-    image's file (``_cubin_path``).  Inductor also pickles the attributes one by one and puts None for ``run``,
+    image's file.  Inductor also pickles the attributes one by one and puts None for ``run``,
     ``module`` and ``function``, to be made anew: these are properties, so that nothing in ``__dict__`` stands before them.
     """
 
@@ -317,7 +317,7 @@ class CompiledKernel:
         return lambda *args, **stream: launch(self, grid, args, **stream)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "src": None}
+        return {**self.__dict__, "src": None, "state": ProcessState()}
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} for {self.metadata.target}: {', '.join(self.asm)}>"

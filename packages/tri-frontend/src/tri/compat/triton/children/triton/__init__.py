@@ -4,6 +4,7 @@ Installs the stand-in, which takes this module's place.  In an interpreter witho
 path) it steps aside for the Triton there.
 """
 
+import importlib
 import os
 import sys
 
@@ -18,4 +19,5 @@ except ModuleNotFoundError as error:
     sys.path_importer_cache.pop(folder, None)
 else:
     install()
-import triton  # noqa: E402, F401  the stand-in, or what is installed: the import system looks up again
+# the stand-in, or what is installed: the import system looks up what stands under the name now
+importlib.import_module("triton")
