@@ -1,5 +1,7 @@
 """``debug=True`` with ``sanitize_overflow=False``, as PyTorch's Inductor compiles: the program's assertions and nothing else."""
 
+# mypy: allow-untyped-defs
+
 from __future__ import annotations
 
 import re

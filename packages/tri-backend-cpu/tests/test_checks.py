@@ -99,7 +99,8 @@ def test_assertions_and_nothing_else() -> None:
         launch(asserts_positive, (1,), x, o, 40, 64, debug=True, sanitize_overflow=False)
     with tri.target("cpu"):
         kernel = asserts_positive.warmup(x, o, 40, 64, debug=True, sanitize_overflow=False)
-    assert "mappings" not in str(kernel.asm["llir"]) and "extent" not in str(kernel.asm["llir"])
+    assert "mappings" not in str(kernel.asm["llir"])
+    assert "extent" not in str(kernel.asm["llir"])
 
 
 def test_an_access_before_the_array_and_a_store_leave_memory_as_it_was() -> None:

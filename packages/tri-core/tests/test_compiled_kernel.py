@@ -32,8 +32,8 @@ def test_what_it_defines_is_read_only(kernel: CompiledKernel) -> None:
 
 
 def test_made_anew_of_its_attributes(kernel: CompiledKernel) -> None:
-    loaded = Loaded()
-    kernel.handles.append(weakref.ref(loaded))  # type: ignore[arg-type]
+    loaded: Any = Loaded()
+    kernel.handles.append(weakref.ref(loaded))
     kernel.loaded["registers"] = 17
     assert (kernel.module, kernel.n_regs) == (loaded, 17)
     sent = {**kernel.__dict__, "src": None, "packed_metadata": (1, 1, 0)}

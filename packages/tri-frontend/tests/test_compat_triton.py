@@ -388,7 +388,7 @@ def test_what_is_compiled_for_is_known_without_a_driver(monkeypatch: pytest.Monk
     driver: Any = importlib.import_module("triton.runtime").driver
     cache: Any = importlib.import_module("triton.runtime.cache")
     torch = ModuleType("torch")
-    torch.version = SimpleNamespace(cuda=None, hip=None, xpu=None, cpu="as if")  # type: ignore[attr-defined]
+    vars(torch)["version"] = SimpleNamespace(cuda=None, hip=None, xpu=None, cpu="as if")
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setattr(PluginManager, "probe", probe)
     assert len(cache.triton_key()) == 64

@@ -19,15 +19,7 @@ if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
     from tri_core.target import Target
 
-__all__ = [
-    "Declaration",
-    "JITFunction",
-    "KernelLauncher",
-    "KernelParameter",
-    "KernelVersions",
-    "from_declaration",
-    "jit",
-]
+__all__ = ["JITFunction", "KernelLauncher", "KernelParameter", "KernelVersions", "jit"]
 
 
 class JITFunction(Kernel):

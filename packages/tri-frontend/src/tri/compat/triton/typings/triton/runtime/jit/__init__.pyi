@@ -48,12 +48,10 @@ from tri.compat.triton.kernels import native_specialize_impl as native_specializ
 from tri.compat.triton.utils import find_paths_if as find_paths_if
 from tri.compat.triton.utils import get_iterable_path as get_iterable_path
 from tri.compat.triton.utils import is_namedtuple as is_namedtuple
-from tri.jit import Declaration as Declaration
 from tri.jit import JITFunction as JITFunction
 from tri.jit import KernelLauncher as KernelLauncher
 from tri.jit import KernelParameter as KernelParameter
 from tri.jit import KernelVersions as KernelVersions
-from tri.jit import from_declaration as from_declaration
 from tri.jit import jit as jit
 from tri.language.builtin import constexpr_function as constexpr_function
 from tri.launch.arrays import TensorWrapper as TensorWrapper
