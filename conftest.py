@@ -9,7 +9,10 @@ has a deadline.  ``--hypothesis-profile search`` looks for new ones, as ``nox -s
 
 from __future__ import annotations
 
+import argparse
+from fnmatch import fnmatch
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,9 +25,18 @@ settings.register_profile("deterministic", _ANYWHERE, max_examples=50, derandomi
 _KEY = "tri/skipped"
 
 
+def _shard(text: str) -> tuple[int, int]:
+    """The index, from 0, and the count of shards of ``3/24``."""
+    index, count = (int(word) for word in text.split("/"))
+    if not 1 <= index <= count:
+        raise argparse.ArgumentTypeError(f"{text} names no shard: 1/{count} to {count}/{count} do")
+    return index - 1, count
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--last-skipped``, named after pytest's ``--last-failed``."""
+    """``--last-skipped``, named after pytest's ``--last-failed``, and ``--shard``."""
     parser.addoption("--last-skipped", action="store_true", help="run only what the last run skipped")
+    parser.addoption("--shard", type=_shard, metavar="K/N", help="collect shard K of N, from 1")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,6 +46,16 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Selection(config))
     elif not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Record(config))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of tests of other shards."""
+    shard = config.getoption("shard")
+    if shard is None or not fnmatch(collection_path.name, "test_*.py"):
+        return None
+    index, count = shard
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    return True if crc32(name.encode()) % count != index else None
 
 
 class _Record:

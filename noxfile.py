@@ -98,7 +98,7 @@ def demo(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Every package's tests and the cross-package ones; arguments go to pytest (``--torch`` installs PyTorch).
 
-    On all cores, unless the arguments say otherwise (``-n 0``).  Tests of what is not installed are skipped;
+    On all cores; files named as arguments run in one process.  Tests of what is not installed are skipped;
     ``nox -s tests -- --torch --last-skipped`` runs them afterwards.
     """
     arguments = [a for a in session.posargs if a != "--torch"]
@@ -110,11 +110,13 @@ def tests(session: nox.Session) -> None:
 
 
 def _test(session: nox.Session, *arguments: str) -> None:
-    """Run pytest on all cores."""
+    """Run pytest on all cores, the same tests in each process on every machine; what is named in one process alone."""
+    if not any(Path(a.partition("::")[0]).exists() for a in arguments):
+        session.run("python", "-m", "integration.sharded_tests", *arguments)
+        return
     # a cache of its own: what earlier runs compiled must not hide what this one cannot
     with tempfile.TemporaryDirectory() as cache:
-        spread = ("-n", "auto", "--maxprocesses", "8", "--dist", "worksteal")
-        session.run("python", "-m", "pytest", *spread, *arguments, env={"TRI_CACHE_DIR": cache})
+        session.run("python", "-m", "pytest", *arguments, env={"TRI_CACHE_DIR": cache})
 
 
 @nox.session
