@@ -7,6 +7,7 @@ import gc
 import importlib
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import tri
@@ -36,9 +37,7 @@ class Array:
 def fake(monkeypatch):
     made = install(monkeypatch, count=2)
     made.signature = (ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int32)
-    monkeypatch.setattr(
-        type(made), "do_cuPointerGetAttribute", lambda self, name, pointer: int(pointer >= 1 << 41)
-    )
+    made.ordinal = lambda pointer: int(pointer >= 1 << 41)
     registry.forget()
     dispatcher.forget()
     yield made
@@ -114,3 +113,51 @@ def test_a_configuration_that_is_not_resident_is_skipped(fake):
     (failed,) = tuned.failures.values()
     assert (failed.resource, failed.need, failed.have) == ("resident_ctas", 16, 12)
     assert kernel.metadata.options["launch_cooperative_grid"] is True
+
+
+# --- arrays in host memory ------------------------------------------------------------------------------
+
+
+def pinned(fake, count=1000, nbytes=None):
+    """An array of the host that devices read 2**44 bytes away, ``nbytes`` of it (None: all)."""
+    x = np.zeros(count, np.float32)
+    fake.pinned[x.ctypes.data] = x.nbytes if nbytes is None else nbytes
+    fake.apart = 1 << 44
+    return x
+
+
+def test_pinned_arrays_are_read_in_place(fake):
+    """Beside an array of a device, on its stream; at every launch by an address that the driver is asked for."""
+    x, stream = Array(1), SimpleNamespace(cuda_stream=77, device_index=1)
+    seen = []
+    for y in (pinned(fake), pinned(fake), pinned(fake)):
+        add_one[GRID](x, y, 1000, BLOCK=256, DEPENDENT=True)
+        seen.append((ADDRESS[1], y.ctypes.data + fake.apart, 1000))
+    assert [launch.values for launch in fake.launches] == seen
+    kernel = add_one[GRID](x, pinned(fake), 1000, BLOCK=256, DEPENDENT=True, stream=stream)
+    assert fake.launches[-1].stream == 77
+    kernel[GRID](x, y, 1000)
+    assert fake.launches[-1].values == seen[-1]
+
+
+def test_pinned_arrays_alone(fake):
+    x = pinned(fake)
+    with tri.target("nvidia:sm_90a"):
+        add_one[GRID](x, x, 1000, BLOCK=256, DEPENDENT=True)
+    assert fake.launches[-1].values == (x.ctypes.data + fake.apart,) * 2 + (1000,)
+
+
+@pytest.mark.parametrize("nbytes", [0, 4, 3999])
+def test_arrays_that_are_not_pinned_to_the_end(fake, nbytes):
+    x = pinned(fake, nbytes=nbytes)
+    for _ in range(3):
+        with pytest.raises(
+            LaunchError, match="add_one got an array in host memory, which nvidia:sm_90a cannot read"
+        ) as caught:
+            add_one[GRID](Array(), x, 1000, BLOCK=256, DEPENDENT=True)
+        assert "pin_memory()" in caught.value.remedy
+        assert caught.value.location.file == __file__
+    assert not fake.launches
+    fake.pinned[x.ctypes.data] = x.nbytes
+    add_one[GRID](Array(), x, 1000, BLOCK=256, DEPENDENT=True)
+    assert fake.launches

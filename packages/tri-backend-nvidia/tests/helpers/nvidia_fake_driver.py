@@ -76,6 +76,11 @@ class FakeDriver(ModuleType):
         #: CTAs of a kernel that a multiprocessor holds, of 4
         self.resident = 3
         self.capture_mode = "GLOBAL"
+        #: bytes of host memory that devices read, by their address, and how far from there they read them
+        self.pinned: dict[int, int] = {}
+        self.apart = 0
+        #: the device whose memory an address is in
+        self.ordinal = lambda pointer: 1
         #: ids of streams, where tests give them; streams that are being captured
         self.stream_ids: dict[int, int] = {}
         self.capturing: set[int] = set()
@@ -93,6 +98,8 @@ class FakeDriver(ModuleType):
             if status:
                 return (status, None)
             result = action(self, *args)
+            if isinstance(result, CUresult):
+                return (result, None)
             return (status, *result) if isinstance(result, tuple) else (status, result)
 
         return run
@@ -200,7 +207,12 @@ class FakeDriver(ModuleType):
         return ()
 
     def do_cuPointerGetAttribute(self, name, pointer):
-        return 1
+        if name == "CU_POINTER_ATTRIBUTE_DEVICE_POINTER":
+            for start, nbytes in self.pinned.items():
+                if start <= pointer < start + nbytes:
+                    return pointer + self.apart
+            return CUresult.CUDA_ERROR_INVALID_VALUE
+        return self.ordinal(pointer)
 
     def do_cuTensorMapEncodeTiled(self, *arguments):
         text = repr(arguments[1:4]).encode().ljust(128, b".")

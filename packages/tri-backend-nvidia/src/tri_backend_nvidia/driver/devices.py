@@ -11,7 +11,7 @@ from tri_backend_nvidia.driver.driver import call, driver_present, initialised
 from tri_core.api import DeviceError, DeviceInfo
 from tri_core.notices import PluginWarning, warn
 
-__all__ = ["attribute", "context", "device_of_pointer", "handle", "probe"]
+__all__ = ["attribute", "context", "device_of_pointer", "handle", "mapped", "probe"]
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +61,22 @@ def context(index: int) -> Any:
     """The primary context of device ``index``, the one that every CUDA library shares; retained for good."""
     initialised()
     return call("cuDevicePrimaryCtxRetain", handle(index))
+
+
+def mapped(pointer: int, nbytes: int) -> int | None:
+    """Where the device of this thread's context reads ``nbytes`` bytes of host memory at ``pointer``; None where it cannot.
+
+    It reads memory that the driver allocated, or registered from the first byte to the last, and memory that it manages.
+    """
+    attribute = initialised().CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER
+    last = max(nbytes, 1) - 1
+    ends = []
+    for address in dict.fromkeys((pointer, pointer + last)):
+        status, found = initialised().cuPointerGetAttribute(attribute, address)
+        if status:  # not the driver's
+            return None
+        ends.append(int(found))
+    return ends[0] if ends[0] and ends[-1] - ends[0] == last else None
 
 
 def device_of_pointer(pointer: int) -> DeviceInfo:

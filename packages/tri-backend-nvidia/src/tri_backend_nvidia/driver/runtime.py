@@ -13,6 +13,7 @@ from tri_backend_nvidia.driver.driver import call, driver, error
 from tri_backend_nvidia.driver.memory import CudaMemory
 from tri_backend_nvidia.driver.streams import framework_stream
 from tri_core.api import (
+    ArrayArgument,
     DeviceError,
     DeviceInfo,
     HostMemory,
@@ -39,9 +40,7 @@ class CudaRuntime(RuntimeBase):
     host_memory: HostMemory = "refused"
     fork_safe = False
     no_device_remedy = "is NVIDIA's driver running?  CUDA_VISIBLE_DEVICES may hide devices"
-    host_array_remedy = (
-        "move the array to the GPU first: tensor.cuda() in PyTorch, cupy.asarray(array) in CuPy"
-    )
+    host_array_remedy = "move the array to the GPU first: tensor.cuda() in PyTorch, cupy.asarray(array) in CuPy; or pin it: tensor.pin_memory()"
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,6 +107,14 @@ class CudaRuntime(RuntimeBase):
     def memory(self, device: DeviceInfo) -> CudaMemory:
         """The memory of ``device``."""
         return CudaMemory(lambda: self._within(device), lambda: framework_stream(device.index))
+
+    def mapped(self, array: ArrayArgument, device: DeviceInfo) -> int | None:
+        """Where ``device`` reads an array in host memory that is pinned, registered or managed; None: other memory, which it does not read.
+
+        Nobody waits for the kernel: the host reads what it wrote after a synchronization.
+        """
+        with self._within(device):
+            return devices.mapped(array.pointer, array.nbytes)
 
     # --- kernels ------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.launch.arrays import ReadOnly, describe, memory_bytes
 from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT, LaunchFacts
-from tri.launch.host_memory import device_for, host_memory_for
+from tri.launch.host_memory import device_for, host_memory_for, may_be_mapped, with_mapped
 from tri.launch.observers import overlap_launch
 from tri.launch.overlaps import any_overlap
 from tri.launch.readers import Rules, readers
@@ -115,7 +115,13 @@ def run(
     start, ordered = _loaded(owner, kernel, device_for(owner, arch) if place is None else place.device)
     if ordered is not None and any_overlap(ordered.pairs, values, lambda i: given[wanted[i]]):
         start = ordered.launch
-    bound = _Bound(owner, place, tuple(host) if host and host_memory_for(owner, arch) != "direct" else ())
+    how = host_memory_for(owner, arch) if host else "direct"
+    if how == "refused" and may_be_mapped(owner):
+        arrays = {i: describe(given[wanted[i]]) for i in host}
+        device = None if place is None else place.device
+        values = with_mapped((kernel.name, kernel.metadata.target), owner, device, values, arrays)
+        how = "direct"
+    bound = _Bound(owner, place, tuple(host) if how != "direct" else ())
     shape = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     x, y, z = (*shape, 1, 1)[:3]
     on = None if stream is None else named_stream(bound, stream)

@@ -22,7 +22,7 @@ from tri.launch.checks import Grid, check_place, checked_grid, checked_options
 from tri.launch.failures import explained
 from tri.launch.fast_launch import Environment, FastLaunchTable, Loaded, RecordedCall
 from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT, LaunchFacts
-from tri.launch.host_memory import device_for, host_memory_for
+from tri.launch.host_memory import device_for, host_memory_for, may_be_mapped, refusal, with_mapped
 from tri.launch.mocks import mocked, num_mocked
 from tri.launch.observers import observed, overlap_launch, tell_load
 from tri.launch.overlaps import OverlapCheck
@@ -32,14 +32,14 @@ from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
 from tri.launch.writes import check_read_only
 from tri_core import forks, knobs
-from tri_core.errors import LaunchError, TriError
+from tri_core.errors import TriError
 from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
     from tri.kernel import Kernel
     from tri_core.compiler import CompiledKernel
-    from tri_core.runtime import Launch, Runtime
+    from tri_core.runtime import ArrayArgument, Launch, Runtime
     from tri_core.target import DeviceInfo, Target
 
 __all__ = ["Dispatcher", "forget"]
@@ -73,7 +73,7 @@ class Entry:
     """A version of a kernel, ready to launch.
 
     ``pick`` takes the run-time parameters out of the binder's values (None: all of them); ``staged`` names
-    the host arrays among these that have to be copied, ``parameters`` says which parameter each of these is,
+    the host arrays among these that have to be copied, ``mapped`` those that the device may read in place, ``parameters`` says which parameter each of these is,
     and where in it for an item of a tuple.  Where ``overlap`` says that arrays do, ``launch_ordered`` is for them.
     """
 
@@ -83,6 +83,7 @@ class Entry:
     place: Place | None
     runtime: Runtime
     staged: tuple[int, ...] = ()
+    mapped: tuple[int, ...] = ()
     parameters: tuple[tuple[int, ...], ...] = ()
     overlap: OverlapCheck | None = None
     launch_ordered: Launch | None = None
@@ -184,7 +185,7 @@ class Dispatcher:
         facts, values, options = self._bind(*args, **kwargs)
         choice, watched, epoch = chosen(), self._watched, knobs.EPOCH[knobs.ASSIGNED]
         entry = self._table.get(self._key(facts, choice, options))
-        if entry is None or entry.staged or entry.place is None or "stream" in options:
+        if entry is None or entry.staged or entry.mapped or entry.place is None or "stream" in options:
             self._fast.refuse()
             return
         loaded = self._loaded.get((entry.kernel.metadata.hash, entry.place.device))
@@ -250,8 +251,9 @@ class Dispatcher:
             shape = self.shape(grid, args, kwargs)
         arguments = values if entry.pick is None else entry.pick(values)
         stream = None if asked is None else named_stream(entry, asked)
-        if entry.staged:
-            self._launch_staged(entry, shape, arguments, args, kwargs)
+        if entry.staged or entry.mapped:
+            launch_host = self._launch_staged if entry.staged else self._launch_mapped
+            launch_host(entry, shape, stream, arguments, (args, kwargs))
             return entry.kernel
         place = entry.place
         if stream is None and place is not None and place.current_stream is not None:
@@ -345,21 +347,47 @@ class Dispatcher:
         self,
         entry: Entry,
         shape: tuple[int, int, int],
+        stream: int | None,
         arguments: Sequence[Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        given: tuple[tuple[Any, ...], dict[str, Any]],
     ) -> None:
-        """Launch with device copies of the host arrays."""
-        bound = self.function.signature.bind(*args, **self._own(kwargs)).arguments
-        given = [{**self.defaults, **bound}.get(p.name, ()) for p in self.function.params]
-        with entry.runtime.staged(
-            [describe(_at(given, entry.parameters[i])) for i in entry.staged]
-        ) as handles:
+        """Launch with device copies of the host arrays, on the current stream."""
+        arrays = self._described(entry, entry.staged, *given)
+        with entry.runtime.staged(list(arrays.values())) as handles:
             staged = list(arguments)
             for i, handle in zip(entry.staged, handles, strict=True):
                 staged[i] = handle
             if 0 not in shape:
-                self._report_launch(entry, entry.launch, shape, None, staged, (args, kwargs))
+                self._report_launch(entry, entry.launch, shape, stream, staged, given)
+
+    def _launch_mapped(
+        self,
+        entry: Entry,
+        shape: tuple[int, int, int],
+        stream: int | None,
+        arguments: Sequence[Any],
+        given: tuple[tuple[Any, ...], dict[str, Any]],
+    ) -> None:
+        """Launch with the addresses by which the device reads the host arrays; LaunchError where it reads one not."""
+        place, kernel = entry.place, (self.function.__name__, entry.kernel.metadata.target)
+        device = None if place is None else place.device
+        arrays = self._described(entry, entry.mapped, *given)
+        mapped = with_mapped(kernel, entry.runtime, device, arguments, arrays)
+        if stream is None and place is not None and place.current_stream is not None:
+            stream = place.current_stream(place.device.index)
+        launch = entry.launch
+        if entry.overlap is not None and entry.overlap(arguments, *given):
+            launch = entry.launch_ordered or launch
+        if 0 not in shape:
+            self._report_launch(entry, launch, shape, stream, mapped, given)
+
+    def _described(
+        self, entry: Entry, places: Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> dict[int, ArrayArgument]:
+        """The arrays at ``places`` among the arguments of the launcher."""
+        bound = self.function.signature.bind(*args, **self._own(kwargs)).arguments
+        given = [{**self.defaults, **bound}.get(p.name, ()) for p in self.function.params]
+        return {i: describe(_at(given, entry.parameters[i])) for i in places}
 
     def _own(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         return {k: v for k, v in kwargs.items() if k in self.function.signature.parameters}
@@ -450,7 +478,9 @@ class Dispatcher:
             check_read_only(kernel, version.read_only)
         owner = runtime(target.device_kind)
         host = tuple(i for i, where in version.arrays if where is None)
-        staged = self._host_arrays(owner, host, target, checked=bool(kernel.metadata.options.get("debug")))
+        staged, maybe_mapped = self._host_arrays(
+            owner, host, target, checked=bool(kernel.metadata.options.get("debug"))
+        )
         device = place.device if place is not None else device_for(owner, target.key.arch)
         loaded = self._load(owner, kernel, device)
         count = sum(not p.is_constexpr for p in self.function.params)
@@ -465,6 +495,7 @@ class Dispatcher:
             place,
             owner,
             staged,
+            maybe_mapped,
             paths,
             None if ordered is None else OverlapCheck(self.function, ordered.pairs, paths, self.defaults),
             None if ordered is None else ordered.launch,
@@ -472,22 +503,21 @@ class Dispatcher:
 
     def _host_arrays(
         self, owner: Runtime, host: tuple[int, ...], target: Target, *, checked: bool
-    ) -> tuple[int, ...]:
-        """Which host arrays the runtime gets whole; LaunchError where it refuses them.
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Which host arrays the runtime gets whole, and which it is asked for at every launch; LaunchError where it refuses them.
 
-        Those are the arrays that it copies, and for a ``checked`` kernel those whose extents it asks for.
+        Whole are the arrays that it copies, and for a ``checked`` kernel those whose extents it asks for.
         """
         if not host:
-            return ()
+            return (), ()
         how = host_memory_for(owner, target.key.arch)
         if how == "direct":
-            return host if checked and getattr(owner, "wants_extents", False) else ()
+            return (host if checked and getattr(owner, "wants_extents", False) else ()), ()
         if how == "staged":
-            return host
-        raise LaunchError(
-            f"{self.function.__name__} got an array in host memory, which {target} cannot read",
-            remedy=getattr(owner, "host_array_remedy", "move the array to the device first"),
-        )
+            return host, ()
+        if may_be_mapped(owner):
+            return (), host
+        raise refusal(self.function.__name__, owner, target.key)
 
     def _load(self, owner: Runtime, kernel: CompiledKernel, device: DeviceInfo) -> Loaded:
         key = (kernel.metadata.hash, device)
