@@ -1,6 +1,6 @@
 """The stages ``amdgcn`` (assembly) and ``hsaco`` (linked code object).
 
-LLVM makes the object together with the assembly, so usually nothing is assembled: the object of an assembly
+The assembly is a listing of the object that LLVM makes, so usually nothing is assembled: the object of an assembly
 text is kept until the next stage asks for it.  Text from elsewhere (an edited dump) goes through clang.
 """
 
@@ -16,6 +16,7 @@ from tri_backend_amd.architectures import CODE_OBJECT_VERSION
 from tri_backend_amd.hsaco import atomics, packing
 from tri_backend_amd.hsaco.code_object import CodeObject, KernelRecord, read_code_object
 from tri_backend_amd.hsaco.disassembly import disassemble
+from tri_backend_amd.hsaco.emission import OneRun
 from tri_core.api import (
     CodegenRequest,
     InternalError,
@@ -55,7 +56,7 @@ class _Objects:
 
     def generate(self, llvm_ir: str, context: StageContext) -> StageResult:
         """LLVM IR to assembly; keeps the object."""
-        reply = packing.generate(context.codegen, _request(llvm_ir, context))
+        reply = packing.generate(OneRun(context.codegen), _request(llvm_ir, context))
         text = reply.texts["asm"]
         self.by_text[_digest(text)] = reply.objects["object"]
         return StageResult(artifact=text)
@@ -80,7 +81,6 @@ def _request(llvm_ir: str, context: StageContext) -> CodegenRequest:
         triple=machine.triple,
         cpu=machine.cpu,
         features=machine.features,
-        emit=("asm", "object"),
         llvm_options=(_VERSION_OPTION,),
     )
 

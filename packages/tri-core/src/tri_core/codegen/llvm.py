@@ -86,9 +86,9 @@ def _emit(
 ) -> tuple[dict[str, str], dict[str, bytes]]:
     texts: dict[str, str] = {}
     objects: dict[str, bytes] = {}
-    for i, kind in enumerate(wanted):
-        # some targets' code generators rewrite the module, and cannot select what they left of it
-        with nullcontext(module) if i + 1 == len(wanted) else module.clone() as own:
+    for kind in wanted:
+        # code generators rewrite the module, and make other code of a clone (its uses are in another order): several outputs are of clones
+        with nullcontext(module) if len(wanted) == 1 else module.clone() as own:
             made = _emit_one(own, machine, kind)
         if isinstance(made, str):
             texts[kind] = made
