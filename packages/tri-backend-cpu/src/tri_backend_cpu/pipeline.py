@@ -46,6 +46,7 @@ def _llvm(context: StageContext) -> LLVMTarget:
 
 
 def _llir(module: ir.Module, context: StageContext) -> StageResult:
+    from tri_backend_cpu.lower.assembled import check_assembly
     from tri_backend_cpu.lower.context import VectorFeatures
     from tri_backend_cpu.lower.kernel import lower_kernel
     from tri_backend_cpu.lower.translation import to_llvm_ir
@@ -61,6 +62,12 @@ def _llir(module: ir.Module, context: StageContext) -> StageResult:
     )
     lowered = lower_kernel(
         module, features, contract=context.options.enable_fp_fusion, checked=context.options.is_checked
+    )
+    check_assembly(
+        module,
+        lowered.module,
+        str(context.target),
+        lambda text: context.codegen.compile(_request(text, "object", context, "")),
     )
     return StageResult(
         artifact=to_llvm_ir(lowered.module),
