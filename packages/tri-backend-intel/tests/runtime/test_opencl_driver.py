@@ -14,7 +14,8 @@ from tri_backend_intel.runtime import IntelRuntime
 from tri_backend_intel.runtime.drivers import driver_named, found_devices
 from tri_backend_intel.runtime.native import NativeRefused
 from tri_core import knobs
-from tri_core.api import DeviceError, LaunchError, OutOfResources
+from tri_core.api import DeviceError, DeviceInfo, KernelImage, Launch, LaunchError, OutOfResources
+from tri_core.target_selection import resolve
 from tri_runtime import Buffer
 
 
@@ -102,16 +103,44 @@ def test_memory(runtime: IntelRuntime) -> None:
 
 def test_another_stream_is_refused(runtime: IntelRuntime) -> None:
     x = np.zeros(64, np.float32)
-    with tri.target("intel:opencl-cpu"):
-        kernel = mixed.warmup(x, x, 64, 1.0, 0, B=64, grid=(1, 1, 1))
-    from tri_core.api import KernelImage
-
-    image = KernelImage(kind="spv", data=kernel.asm["spv"], metadata=kernel.metadata)
-    launch = runtime.launcher(runtime.load(image, runtime.current_device()), image)
+    launch = launcher_of(runtime, runtime.current_device())
     with pytest.raises(LaunchError, match="not its device's queue of OpenCL"):
-        launch((1, 1, 1), 0x5000, [x.ctypes.data] * len(image.metadata.signature.parameters))
+        launch((1, 1, 1), 0x5000, [x.ctypes.data, x.ctypes.data, 64, 1.0, 0])
     with pytest.raises(LaunchError, match="the grid is"):
         launch((-1, 1, 1), None, [])
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("driver", ["opencl", "sycl"])
+def test_a_grid_beyond_the_limits_is_refused_before_the_driver_is_asked(driver: str, axis: int) -> None:
+    if driver == "sycl":
+        pytest.importorskip("dpctl")
+    with knobs.scope(INTEL_DRIVER=(driver,)):
+        try:
+            made = IntelRuntime()
+        except DeviceError as error:
+            pytest.skip(f"no {driver}: {error.message}")
+        device = next((d for d in made.devices() if d.arch == "opencl-cpu"), None)
+        if device is None:
+            pytest.skip(f"{driver} has no device of a CPU")
+        launch = launcher_of(made, device)
+        x = np.zeros(1, np.float32)
+        limit = resolve("intel:opencl-cpu").spec.limits[f"grid_{'xyz'[axis]}"]
+        for extent in (limit + 1, 1 << 32, -1):
+            gx, gy, gz = (extent if a == axis else 1 for a in range(3))
+            with pytest.raises(LaunchError, match=f"its {'xyz'[axis]} extent must lie between 0 and {limit}"):
+                launch((gx, gy, gz), None, [x.ctypes.data, x.ctypes.data, 0, 1.0, 0])
+        launch((0, 1, limit), None, [])  # nothing runs, and nothing is wrong
+    found_devices.cache_clear()
+
+
+def launcher_of(runtime: IntelRuntime, device: DeviceInfo) -> Launch:
+    """The launcher of ``mixed`` on ``device``."""
+    x = np.zeros(64, np.float32)
+    with tri.target("intel:opencl-cpu"):
+        kernel = mixed.warmup(x, x, 64, 1.0, 0, B=64, grid=(1, 1, 1))
+    image = KernelImage(kind="spv", data=kernel.asm["spv"], metadata=kernel.metadata)
+    return runtime.launcher(runtime.load(image, device), image)
 
 
 def test_trial_builds(runtime: IntelRuntime) -> None:

@@ -6,11 +6,12 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
+from tri_backend_intel.runtime.grids import check_extents, most_groups
 from tri_backend_intel.runtime.native import NativeRefused, Program, Programs
 from tri_backend_intel.runtime.queues import DeviceQueue
 from tri_backend_intel.runtime.sycl import KERNEL_ARGUMENT, POINTER_ARGUMENT, Sycl, driver_error
 from tri_backend_intel.spirv.registers import registers_of
-from tri_core.api import Argument, KernelImage, Launch, LaunchError, ToolchainError
+from tri_core.api import Argument, KernelImage, Launch, ToolchainError
 from tri_core.lazy_dataclasses import dataclass
 from tri_runtime import ArgumentTable, argument_table
 
@@ -108,7 +109,7 @@ def make_launch(sycl: Sycl, kernel: SyclKernel, image: KernelImage) -> Launch:
     table = argument_table(image.metadata.signature.parameters)
     types = _argument_types(table)
     pointers = tuple(i for i, p in enumerate(table.parameters) if p.is_pointer)
-    threads = image.metadata.threads
+    threads, limits = image.metadata.threads, most_groups(image)
     local = (ctypes.c_size_t * 3)(1, 1, threads)
     count, handle, queue = len(table.parameters), kernel.handle, kernel.queue
     submit, wait, delete, barrier = sycl.submit, sycl.wait_queue, sycl.delete_event, sycl.barrier
@@ -117,8 +118,8 @@ def make_launch(sycl: Sycl, kernel: SyclKernel, image: KernelImage) -> Launch:
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
         x, y, z = grid
-        if x <= 0 or y <= 0 or z <= 0:
-            return _check_empty(grid)
+        if not (0 < x <= limits[0] and 0 < y <= limits[1] and 0 < z <= limits[2]):
+            return check_extents(grid, limits)
         block = free.pop() if free else _Block(table)
         table.pack_into(block.memory, args)
         arguments, extent = block.arguments, block.extent
@@ -142,12 +143,6 @@ def make_launch(sycl: Sycl, kernel: SyclKernel, image: KernelImage) -> Launch:
         return None
 
     return launch
-
-
-def _check_empty(grid: tuple[int, int, int]) -> None:
-    """An extent of 0 launches nothing; a negative one is the caller's mistake."""
-    if min(grid) < 0:
-        raise LaunchError(f"the grid is {grid}; extents of at least 0 are expected")
 
 
 def _argument_types(table: ArgumentTable) -> ctypes.Array[ctypes.c_int]:

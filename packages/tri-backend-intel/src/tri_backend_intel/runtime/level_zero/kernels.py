@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from tri_backend_intel.architectures import target
+from tri_backend_intel.runtime.grids import check_extents, most_groups
 from tri_backend_intel.runtime.level_zero.api import (
     KernelDesc,
     KernelIndirectAccessFlag,
@@ -26,7 +26,7 @@ from tri_core.api import (
     OutOfResources,
 )
 from tri_core.lazy_dataclasses import dataclass
-from tri_runtime import ArgumentPool, argument_table, check_grid
+from tri_runtime import ArgumentPool, argument_table
 from tri_runtime.native.layouts import CONFIG
 
 __all__ = ["ZeKernel", "ZeModule", "launch_plan", "make_kernel", "make_launch"]
@@ -34,8 +34,6 @@ __all__ = ["ZeKernel", "ZeModule", "launch_plan", "make_kernel", "make_launch"]
 _EVERYWHERE = (
     KernelIndirectAccessFlag.HOST | KernelIndirectAccessFlag.DEVICE | KernelIndirectAccessFlag.SHARED
 )
-#: where a driver says nothing: what a ``ze_group_count_t`` holds
-_U32 = 2**32 - 1
 _CALL = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -147,7 +145,7 @@ def make_launch(kernel: ZeKernel, image: KernelImage, commands: int = 0) -> Laun
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
         x, y, z = grid
         if not (0 < x <= limits[0] and 0 < y <= limits[1] and 0 < z <= limits[2]):
-            return _check_grid(grid, limits)
+            return check_extents(grid, limits)
         block = pool.take()
         table.pack_into(block.memory, args)
         config = CONFIG.format.pack(x, y, z, threads, 1, 1, 0, stream or 0, 0, 0)
@@ -177,17 +175,9 @@ def launch_plan(kernel: ZeKernel, image: KernelImage) -> LaunchPlan:
 
 
 def _grid_limits(kernel: ZeKernel, image: KernelImage) -> tuple[int, int, int]:
-    """Work groups along x, y, z at most: what the image's target says, or the device where it says less."""
-    spec = target(image.metadata.target, None).spec
+    """Work groups along x, y, z at most, on the kernel's device."""
     compute = kernel.queue.ze_device.compute
-    said = compute.maxGroupCountX, compute.maxGroupCountY, compute.maxGroupCountZ
-    x, y, z = (min(n or _U32, spec.limits[f"grid_{axis}"]) for n, axis in zip(said, "xyz", strict=True))
-    return x, y, z
-
-
-def _check_grid(grid: tuple[int, int, int], limits: tuple[int, int, int]) -> None:
-    """An extent of 0 launches nothing; LaunchError for others that a device does not take."""
-    check_grid(grid, {f"grid_{axis}": most for axis, most in zip("xyz", limits, strict=True)})
+    return most_groups(image, (compute.maxGroupCountX, compute.maxGroupCountY, compute.maxGroupCountZ))
 
 
 def _launch_error(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
+from tri_backend_intel.runtime.grids import check_extents, most_groups
 from tri_backend_intel.runtime.opencl.queue import ClQueue
 from tri_core.api import Argument, DeviceError, KernelImage, Launch, LaunchError
 from tri_core.lazy_dataclasses import dataclass
@@ -82,7 +83,7 @@ def make_launch(kernel: ClKernel, image: KernelImage) -> Launch:
     """A launcher of ``kernel``, which returns when it is done: the arguments are the caller's own arrays."""
     table = argument_table(image.metadata.signature.parameters)
     pool, threads, queue = ArgumentPool(table), image.metadata.threads, kernel.queue
-    library, own = queue.library, queue.handle
+    library, own, limits = queue.library, queue.handle, most_groups(image)
     local = (ctypes.c_size_t * 3)(threads, 1, 1)
     values = [
         (i, size, offset)
@@ -93,8 +94,8 @@ def make_launch(kernel: ClKernel, image: KernelImage) -> Launch:
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
         x, y, z = grid
-        if x <= 0 or y <= 0 or z <= 0:
-            return _check_empty(grid)
+        if not (0 < x <= limits[0] and 0 < y <= limits[1] and 0 < z <= limits[2]):
+            return check_extents(grid, limits)
         if stream and stream != own:
             raise LaunchError(
                 f"kernel {kernel.name} was launched on a stream that is not its device's queue of OpenCL",
@@ -126,9 +127,3 @@ def make_launch(kernel: ClKernel, image: KernelImage) -> Launch:
 def _check(kernel: ClKernel, what: str, status: int) -> None:
     if status:
         raise DeviceError(f"OpenCL refused {what} of {kernel.name} with error {status}")
-
-
-def _check_empty(grid: tuple[int, int, int]) -> None:
-    """An extent of 0 launches nothing; a negative one is the caller's mistake."""
-    if min(grid) < 0:
-        raise LaunchError(f"the grid is {grid}; extents of at least 0 are expected")
