@@ -269,6 +269,16 @@ def programs(session: nox.Session) -> None:
 
 
 @nox.session
+def inductor(session: nox.Session) -> None:
+    """Models through ``torch.compile`` with Inductor's pool of workers, against eager: ``nox -s inductor -- [cases]``."""
+    session.install(TORCH, "pytest>=8", "pytest-timeout", "pytest-xdist>=3.6", "hypothesis>=6")
+    _install(session, _packages(), editable=True)
+    session.run("python", "-m", "integration.inductor", *session.posargs)
+    if not session.posargs:
+        session.run("python", "-m", "pytest", "-q", "integration/tests/test_inductor.py")
+
+
+@nox.session
 def language(session: nox.Session) -> None:
     """Probe every public name of Triton 3.9 on every backend, and write ``docs/language.md``."""
     _install(session, _packages(), editable=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from tri_core.abi import KernelSignature
+from tri_core.abi import HiddenParameters, KernelSignature
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.target import TargetKey
 
@@ -67,6 +67,20 @@ class KernelMetadata:
     def cluster_dims(self) -> tuple[int, int, int]:
         """CTAs of a cluster along x, y and z."""
         return (self.num_ctas, 1, 1)
+
+    @property
+    def is_launched_by_signature(self) -> bool:
+        """Whether grid, ``num_warps``, ``shared`` and the signature's parameters in order are all that a launch passes.
+
+        Not so for kernels with parameters that a launch makes, with further warps or CTAs, or with attributes of launches.
+        """
+        special = ("launch_cooperative_grid", "launch_pdl")
+        return (
+            HiddenParameters.from_attrs(self.attrs) == HiddenParameters()
+            and self.num_ctas == 1
+            and self.total_num_warps in (0, self.num_warps)
+            and not any(self.options.get(name) for name in special)
+        )
 
     def __getattr__(self, name: str) -> Any:
         """An option by its name, as in ``metadata.debug``; AttributeError where the compile had no such option."""

@@ -28,8 +28,9 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-#: options of Triton's compilers for which nothing here does anything else: how a vendor's library flushes subnormals, files
-#: that are linked (tri's libdevice is its own), what its own passes and checks take from one another
+#: options of Triton's compilers for which nothing here does anything else: how a vendor's library flushes subnormals, whether native code
+#: is made before a kernel is loaded, files that are linked (tri's libdevice is its own), what its own passes and checks take from one
+#: another
 _WITHOUT_EFFECT = frozenset(
     (
         "allow_flush_denorm",
@@ -38,6 +39,7 @@ _WITHOUT_EFFECT = frozenset(
         "deprecated_fp8_dot_operand_dtypes",
         "enable_reflect_ftz",
         "extern_libs",
+        "generate_native_code",
         "max_num_imprecise_acc_default",
         "schedule_hint",
         "supported_fp8_dtypes",
@@ -49,7 +51,6 @@ _IDLE: Mapping[str, Any] = {
     "cluster_dims": (1, 1, 1),
     "enable_persistent": False,
     "enable_warp_specialization": False,
-    "generate_native_code": False,
     "grf_mode": "default",
     "instruction_sched_variant": "none",
     "instrumentation_mode": "",

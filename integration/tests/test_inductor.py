@@ -1,0 +1,124 @@
+"""PyTorch's Inductor on tri: compile workers, what comes back from them, and a model; ``nox -s inductor`` runs all models."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tri
+import tri.compat.triton as compat
+import tri.language as tl
+from tri.compat.triton.cache import _base32
+from tri.compat.triton.targets import GPUTarget
+from tri.compat.triton.targets import compile as compile_for_triton
+
+TOP = Path(__file__).parents[2]
+
+WORKER = """
+import sys
+import tempfile
+from pathlib import Path
+import tri.compat.triton
+
+if __name__ == "__main__":
+    tri.compat.triton.install()
+    import copy
+    from integration.inductor.workers import GPUS, compiled_by_worker
+
+    for gpu in GPUS:
+        folder = Path(tempfile.mkdtemp())
+        made = compiled_by_worker(gpu, folder)
+        assert made.fn.fn is None and made.fn.arg_names[-1] == "XBLOCK", made.fn
+        for result in made.compile_results:
+            assert len(result.kernel.hash) == 64
+            static = type(result).__name__ == "StaticTritonCompileResult"
+            assert static == bool(gpu.image), (gpu, result)
+            if not static:
+                assert result.kernel.run == result.kernel.launch_over
+                assert result.kernel.src.signature["XBLOCK"] == "constexpr"
+        files = {file.suffix for file in folder.rglob("triton_poi_fused_0.*")}
+        assert gpu.image in ("", *(s[1:] for s in files)), files
+        before = made.prepare_for_pickle()
+        assert copy.deepcopy(made).fn is not made.fn
+        made.restore_after_unpickle(before)
+        print(gpu.type, gpu.cc, len(made.compile_results))
+"""
+
+
+def _run(*arguments: str, **environment: str) -> str:
+    paths = [str(TOP), *filter(None, sys.path)]
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=TOP,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment},
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.timeout(900)
+def test_workers_compile_for_gpus_without_a_driver(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    script = tmp_path / "worker.py"
+    script.write_text(WORKER)
+    said = _run(str(script), TORCHINDUCTOR_CACHE_DIR=str(tmp_path / "inductor"))
+    assert [line.split()[:2] for line in said.splitlines()] == [
+        ["cuda", "80"], ["cuda", "90"], ["cuda", "100"], ["hip", "gfx942"], ["xpu", "pvc"],
+    ]  # fmt: skip
+
+
+@pytest.mark.timeout(900)
+def test_a_model_equals_eager() -> None:
+    pytest.importorskip("torch")
+    assert "1 of 1 right" in _run("-m", "integration.inductor", "mlp_softmax_dropout")
+
+
+@tri.jit
+def plain(x, o, n, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(o + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+
+@tri.jit
+def matmul(a, b, c, K, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    m = tl.arange(0, BLOCK)
+    left = tl.make_tensor_descriptor(a, (BLOCK, K), (K, 1), (BLOCK, BLOCK))
+    right = tl.make_tensor_descriptor(b, (K, BLOCK), (BLOCK, 1), (BLOCK, BLOCK))
+    acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for k in range(0, K, BLOCK):
+        acc = tl.dot(left.load([0, k]), right.load([k, 0]), acc)
+    tl.store(c + m[:, None] * BLOCK + m[None, :], acc)
+
+
+def test_only_images_that_the_signature_launches_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    with compat.installed():
+        copied = tri.ASTSource(plain, {"x": "*fp32", "o": "*fp32", "n": "i32"}, {"BLOCK": 128})
+        for target, suffix in (
+            (GPUTarget("cuda", 90, 32), "cubin"),
+            (GPUTarget("hip", "gfx942", 64), "hsaco"),
+        ):
+            kernel = compile_for_triton(copied, target)
+            file = tmp_path / _base32(kernel.hash) / f"plain.{suffix}"
+            assert file.read_bytes() == kernel.image.data
+        types = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "K": "i32"}
+        multiplied = tri.ASTSource(
+            matmul, types, {"BLOCK": 128}, {(i,): [["tt.divisibility", 16]] for i in range(4)}
+        )
+        kernel = compile_for_triton(multiplied, GPUTarget("cuda", 90, 32))
+        assert not kernel.metadata.is_launched_by_signature
+        host = compile_for_triton(copied, "cpu")
+        assert host.metadata.is_launched_by_signature
+        for made in (kernel, host):
+            assert not (tmp_path / _base32(made.hash)).exists()
+            assert pickle.loads(pickle.dumps(made)).hash == made.hash
