@@ -78,10 +78,10 @@ def forget(keep: int = 0) -> None:
 
 
 def aligned(count: int, dtype: str) -> Array:
-    """An array that begins at 64 bytes, as one of a device would."""
+    """An array that begins at a multiple of 256 bytes, as one of a device does."""
     kind = numpy_dtype(dtype)
-    memory = np.empty(count * kind.itemsize + 64, np.uint8)
-    first = -memory.ctypes.data % 64
+    memory = np.empty(count * kind.itemsize + 256, np.uint8)
+    first = -memory.ctypes.data % 256
     return memory[first : first + count * kind.itemsize].view(kind)
 
 

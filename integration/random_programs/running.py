@@ -17,7 +17,7 @@ from integration.random_programs.program import Memory, Programs, numbers
 from integration.random_programs.source import memories
 from tri_core.errors import Unsupported
 
-__all__ = ["difference", "expected", "run", "shrunk"]
+__all__ = ["by_volatile", "difference", "expected", "run", "shrunk"]
 
 
 def _made(memory: Memory) -> Array:
@@ -46,12 +46,13 @@ def _needs_all(kernel: Programs) -> bool:
     return any(PATTERNS[part.pattern].needs_all(part) for part in kernel.parts)
 
 
-def _by_volatile(kernel: Programs) -> bool:
+def by_volatile(kernel: Programs) -> bool:
+    """Whether a part of the kernel is a race to those who look for them."""
     return any(PATTERNS[part.pattern].by_volatile(part) for part in kernel.parts)
 
 
 def _context(kernel: Programs, target: str) -> AbstractContextManager[Any]:
-    races = not _by_volatile(kernel)
+    races = not by_volatile(kernel)
     if target == "interpreter":
         interpret: Any = tri.interpret
         made: AbstractContextManager[Any] = interpret(races=races)
@@ -61,7 +62,7 @@ def _context(kernel: Programs, target: str) -> AbstractContextManager[Any]:
     stack = ExitStack()
     stack.enter_context(tri.target(target))
     if target.startswith("sim:"):
-        stack.enter_context(tri.simulation(report=False, races=races))
+        stack.enter_context(tri.simulation(report=False, races=races, memory="weak", schedule=kernel.seed))
     return stack
 
 

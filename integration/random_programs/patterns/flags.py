@@ -171,29 +171,35 @@ class GridBarrier:
 
 
 class PingPong:
-    """Program 0 and another hand one tile to and fro, so that each reads lines that it has read before."""
+    """Programs 0 and 1 hand a tile to and fro, so that each reads lines that it has read before; by one flag or a tile of them."""
 
     name = "ping_pong"
 
     def draw(self, choice: Choice, shape: Shape) -> dict[str, Any]:
-        return {**draw_wait(choice), **draw_raise(choice), "rounds": choice(1, 3)}
+        drawn: dict[str, Any] = {**draw_wait(choice), **draw_raise(choice), "rounds": choice(1, 3)}
+        drawn["words"] = choose(choice, (1, 1, 16, 64))
+        if drawn["words"] > 1:
+            drawn |= {"wait": "tile", "raise": choose(choice, ("xchg", "add"))}
+        return drawn
 
     def memories(self, part: Part, shape: Shape, i: int) -> list[Memory]:
         return [
             Memory(f"p{i}", shape.dtype, shape.block, zeroed=True),
-            Memory(f"s{i}", "int32", 1, zeroed=True),
+            Memory(f"s{i}", "int32", part["words"], zeroed=True),
         ]
 
     def lines(self, part: Part, shape: Shape, i: int) -> list[str]:
+        at = f"s{i}" if part["words"] == 1 else f"s{i} + tl.arange(0, {part['words']})"
+
         def indented(lines: list[str]) -> list[str]:
             return [f"        {line}" for line in lines]
 
         return [
             "if pid < 2:",
             f"    for t in range({part['rounds']}):",
-            *indented(waited(part, f"s{i}", "2 * t + pid")),
+            *indented(waited(part, at, "(2 * t + pid)")),
             f"        tl.store(p{i} + offs, v - tl.load(p{i} + offs))",
-            *indented(raised(part, f"s{i}", "(2 * t + pid)", "(2 * t + pid + 1)")),
+            *indented(raised(part, at, "(2 * t + pid)", "(2 * t + pid + 1)")),
         ]
 
     def expected(self, part: Part, shape: Shape, i: int, v: Array, memory: Mapping[str, Array]) -> Array:

@@ -57,6 +57,9 @@ def waited(part: Any, at: str, value: str, going_on: str = "!=") -> list[str]:
         return [f"while tl.load({at}, {', '.join(how)}) != {value}:", "    pass"]
     sem, scope = part["wait_sem"], part["wait_scope"]
     order = f'sem="{sem}", scope="{scope}"'
+    if kind == "tile":
+        found = f"tl.atomic_or({at}, 0, {order})"
+        return [f"while tl.min({found}, 0) != {value}:", "    pass"]
     if kind == "poll":
         return [f'tl.atomic_poll({at}, {value}, sem="acquire", scope="{scope}")']
     call = {

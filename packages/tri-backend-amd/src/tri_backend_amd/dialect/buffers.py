@@ -155,7 +155,8 @@ class BufferLoadOp(MachineOp, dialect=AMDG, name="raw_buffer_load"):
         """A load where in bounds."""
         address, inside = resolved(cta, *operands)
         dtype, count = _numpy_type(self.result.type)
-        values = cta.memory(1).load(address, dtype, inside, count).reshape(cta.num_threads, count)
+        with _volatile(cta, self.cache.value, address, inside, dtype.itemsize * count):
+            values = cta.memory(1).load(address, dtype, inside, count).reshape(cta.num_threads, count)
         return [values if isinstance(self.result.type, ir.VectorType) else values[:, 0]]
 
 
@@ -179,7 +180,9 @@ class BufferStoreOp(MachineOp, dialect=AMDG, name="raw_buffer_store"):
         """A store where in bounds."""
         value, *place = operands
         address, inside = resolved(cta, *place)
-        cta.memory(1).store(address, value, inside)
+        written = isinstance(cta, CTA) and _is_volatile(self.cache.value)
+        with cta.memory(1).written_through() if written else nullcontext():
+            cta.memory(1).store(address, value, inside)
         return []
 
 
@@ -245,6 +248,20 @@ def _on_bf16(update: Callable[[Array, Array], Array]) -> Callable[[Array, Array]
 def _atomic(cta: object, addresses: Array, threads: Array, nbytes: int) -> AbstractContextManager[None]:
     """Tells a simulator that looks for races that relaxed atomics are done inside."""
     return cta.memory(1).atomic(addresses, threads, nbytes) if isinstance(cta, CTA) else nullcontext()
+
+
+def _volatile(
+    cta: object, cache: int, addresses: Array, inside: Array, nbytes: int
+) -> AbstractContextManager[None]:
+    """Tells a simulator that loads inside go to memory, where the aux word ``cache`` says so."""
+    if not isinstance(cta, CTA) or not _is_volatile(cache):
+        return nullcontext()
+    return cta.memory(1).volatile(addresses, inside, nbytes)
+
+
+def _is_volatile(cache: int) -> bool:
+    """Whether LLVM's aux word has its bit for volatile accesses, the highest."""
+    return bool(cache & 1 << 31)
 
 
 def _numpy_type(type_: ir.Type) -> tuple[np.dtype[np.generic], int]:

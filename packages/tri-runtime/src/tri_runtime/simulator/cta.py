@@ -20,9 +20,9 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.simulator.clocks import Clocks
 from tri_runtime.simulator.cluster import Cluster, Share
 from tri_runtime.simulator.copies import AsyncCopies, BlockStores
-from tri_runtime.simulator.global_races import GlobalRaces
 from tri_runtime.simulator.memory import Memory
 from tri_runtime.simulator.scene import Scene, numbers
+from tri_runtime.simulator.schedule import Schedule
 from tri_runtime.simulator.synchronization import Barriers, Phases
 
 __all__ = ["CTA", "Code", "Step", "as_cta"]
@@ -35,6 +35,8 @@ _STEPS = 1 << 32
 _DONE = 1 << 62
 #: basic blocks that a CTA runs before another CTA runs: they may wait for each other
 _TIME_SLICE = 1024
+#: as many where a schedule says who runs
+_SCHEDULED_SLICE = 16
 
 #: runs one op; true when the threads that ran it wait
 Step = Callable[["CTA"], object]
@@ -84,11 +86,11 @@ class CTA:
         scene: Scene,
         clocks: Clocks | None = None,
         cluster: Cluster[CTA] | None = None,
-        races: GlobalRaces | None = None,
+        watched: Memory | None = None,
     ) -> None:
         self.num_threads, self.threads_per_warp = num_threads, threads_per_warp
         self.program_id, self.num_programs = program_id, num_programs
-        self.scene, self.symbols, self._races = scene, symbols, races
+        self.scene, self.symbols, self._watched = scene, symbols, watched
         self.active: Mask = np.ones(num_threads, np.bool_)
         self.whole = True
         self.values: list[Any] = [None] * len(program.slots)
@@ -108,6 +110,9 @@ class CTA:
         self._program, self._memories = program, memories
         self._waiters: list[_Waiter] = []
         self._wait: tuple[Callable[[], bool], Callable[[], str]] | None = None
+        self._is_interrupted = False
+        is_scheduled = watched is not None and watched.schedule is not None
+        self._slice = _SCHEDULED_SLICE if is_scheduled else _TIME_SLICE
 
     def memory(self, space: int) -> Memory:
         """The memory of LLVM address space ``space``."""
@@ -148,11 +153,14 @@ class CTA:
                 yield
                 continue
             # at the same place as last time, if it comes by: then its state can be compared
-            if count >= _TIME_SLICE and (place == home or count >= 2 * _TIME_SLICE):
+            if count >= self._slice and (place == home or count >= 2 * self._slice):
                 count, home = 0, place
                 yield
             self._run_from(place)
             count, self.steps = count + 1, self.steps + 1
+            if self._is_interrupted:
+                self._is_interrupted = False
+                yield
         self.is_blocked, self.is_done = False, True
         self.copies.finish()
         self.stores.finish()
@@ -187,12 +195,31 @@ class CTA:
 
     def _run_from(self, place: int) -> None:
         block, first = divmod(place, _STEPS)
-        if self._races is not None:
-            self._races.enter(self)
         steps = self._program.steps[block]
+        if self._watched is not None:
+            self._watched.enter(self)
+            if self._watched.schedule is not None:
+                self._run_scheduled(place, steps, first, self._watched, self._watched.schedule)
+                return
         for index in range(first, len(steps)):
             if steps[index](self):
                 self._suspend(place - first + index + 1)
+                return
+
+    def _run_scheduled(
+        self, place: int, steps: Sequence[Step], first: int, memory: Memory, schedule: Schedule
+    ) -> None:
+        """As :meth:`_run_from`, up to an access of ``memory`` that ``schedule`` interrupts."""
+        for index in range(first, len(steps)):
+            before = memory.accesses
+            if steps[index](self):
+                self._suspend(place - first + index + 1)
+                return
+            if memory.accesses != before and index + 1 < len(steps) and schedule.interrupts():
+                if memory.weak is not None and schedule.drains():
+                    memory.weak.drain_one()
+                self.place = np.where(self.active, place - first + index + 1, self.place)
+                self._is_interrupted = True
                 return
 
     def _suspend(self, place: int) -> None:

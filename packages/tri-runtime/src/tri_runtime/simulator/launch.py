@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import field
+from random import Random
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tri_core.errors import LaunchError, SimulationError, TriError
+from tri_core.errors import LaunchError
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir, llvm
@@ -21,18 +21,16 @@ from tri_runtime.simulator.global_races import GlobalRaces
 from tri_runtime.simulator.memory import Access, Allocation, Memory
 from tri_runtime.simulator.program import External, Program, find_kernel
 from tri_runtime.simulator.progress import check_progress
+from tri_runtime.simulator.running import Place, Running, run_programs
 from tri_runtime.simulator.scene import Scene
+from tri_runtime.simulator.schedule import Schedule
 from tri_runtime.simulator.tracking import Tracker
 from tri_runtime.simulator.values import shape_of, to_bf16
+from tri_runtime.simulator.weak import WeakMemory
 
-__all__ = ["Machine", "simulate", "symbols_of", "watch"]
+__all__ = ["Machine", "simulate", "symbols_of", "upset", "watch"]
 
 Array = npt.NDArray[Any]
-
-Place = tuple[int, int, int]
-
-#: time slices after which another program starts in any case
-_MOST_SLICES = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,17 +73,17 @@ class Machine:
 
         checked: set[Hashable] = set()
 
-        def start(place: Place) -> _Running:
+        def start(place: Place) -> Running:
             made = self._cluster(place, programs, memory, listener)
             # a CTA alone needs no scheduling within its cluster
             execution = made.run(given) if self.cluster > 1 else made.members[0].run(given)
-            return _Running(made, _with_progress(execution, made, checked))
+            return Running(made, _with_progress(execution, made, checked, memory))
 
         places = (
             (x, y, z) for z in range(programs[2]) for y in range(programs[1]) for x in range(programs[0])
         )
         with np.errstate(all="ignore"):
-            _run_programs(places, start, memory)
+            run_programs(places, start, memory)
 
     def _cluster(
         self, place: Place, programs: Place, memory: Memory, listener: Callable[[Access], None] | None
@@ -111,7 +109,7 @@ class Machine:
                 scene,
                 clocks,
                 cluster,
-                memory.races,
+                memory,
             )
         return cluster
 
@@ -141,81 +139,29 @@ def _open_windows(own: Sequence[Memory], base: int) -> None:
 
 
 def _with_progress(
-    execution: Iterator[None], cluster: Cluster[CTA], checked: set[Hashable]
+    execution: Iterator[None], cluster: Cluster[CTA], checked: set[Hashable], memory: Memory
 ) -> Iterator[None]:
     """Run ``cluster``, then check that its threads end in other orders, too, if not ``checked`` before."""
     yield from execution
+    for cta in cluster.members:
+        memory.leave(cta)
     key = cluster.trace.key()
     if key not in checked:
         check_progress(cluster.trace, cluster.members[0].scene)
         checked.add(key)
 
 
-@dataclass(eq=False)
-class _Running:
-    """A program between time slices; ``state`` is a fingerprint of it, when it last did nothing that others see."""
-
-    cta: CTA | Cluster[CTA]
-    execution: Iterator[None]
-    state: int | None = None
-
-
-def _run_programs(places: Iterator[Place], start: Callable[[Place], _Running], memory: Memory) -> None:
-    """Run the programs of ``places`` one after the other.
-
-    One that runs for a time slice without changing global memory may wait for another: then the next starts beside it.
-    When none is left to start, and all come back to where they were with nothing changed, they are stuck.
-    """
-    running: deque[_Running] = deque()
-    idle = stuck = slices = 0
-    while True:
-        if idle >= len(running) or slices > _MOST_SLICES:
-            place = next(places, None)
-            if place is not None:
-                running.appendleft(start(place))
-                idle = stuck = slices = 0
-            elif not running:
-                return
-            elif stuck > len(running):
-                raise _stuck(memory.scene, len(running))
-        slices += 1
-        finished, changed, same = _time_slice(running[0], memory)
-        if finished:
-            running.popleft()
-        else:
-            running.rotate(-1)
-        idle = 0 if finished or changed else idle + 1
-        stuck = stuck + 1 if same and not changed and not finished else 0
-
-
-def _time_slice(program: _Running, memory: Memory) -> tuple[bool, bool, bool]:
-    """One time slice: whether the program finished, changed memory, and is where it was before."""
-    scene, before = memory.scene, memory.changes
-    scene.program = program.cta.program_id
-    try:
-        finished = next(program.execution, _Running) is _Running
-    except TriError as error:
-        error.location = error.location or scene.place()
-        raise
-    changed = memory.changes != before
-    state = None if finished or changed else program.cta.fingerprint()
-    same = state is not None and state == program.state
-    program.state = state
-    return finished, changed, same
-
-
-def _stuck(scene: Scene, count: int) -> SimulationError:
-    programs = "one program loops" if count == 1 else f"{count} programs loop"
-    return scene.error(
-        "deadlock",
-        f"deadlock: {programs} without storing anything: what they wait for never comes",
-        remedy="signal what the loop waits for, or have it end",
-    )
-
-
 def watch(memory: Memory, kernel: str) -> None:
     """Look for data races in global ``memory`` at a launch of ``kernel``."""
     memory.races = GlobalRaces(kernel, memory.scene)
+
+
+def upset(memory: Memory, schedule: int | None, is_weak: bool) -> None:
+    """Have the next launch's programs run in the order of seed ``schedule``, if any, and see ``memory`` late where ``is_weak``."""
+    if schedule is not None:
+        memory.schedule = Schedule(schedule)
+    if is_weak:
+        memory.weak = WeakMemory(Random(f"memory {schedule}"))
 
 
 def symbols_of(module: ir.Module) -> tuple[str, ...]:

@@ -13,8 +13,12 @@ from tri_core.errors import SimulationError
 from tri_runtime.races import RELAXED, Semantics
 from tri_runtime.simulator.allocation import Access, Allocation
 from tri_runtime.simulator.global_races import GlobalRaces
+from tri_runtime.simulator.polls import Polls
 from tri_runtime.simulator.scene import Scene
+from tri_runtime.simulator.schedule import Schedule
+from tri_runtime.simulator.threads import Threads
 from tri_runtime.simulator.tracking import Tracker
+from tri_runtime.simulator.weak import WeakMemory
 
 __all__ = ["Access", "Allocation", "Memory"]
 
@@ -44,10 +48,15 @@ class Memory:
         self.name, self.tracker, self.listener = name, tracker, listener
         self.first_thread = first_thread
         self._is_tracked = True
-        #: who looks for data races here, if anybody: in global memory
+        #: who looks for data races here, if anybody, and what is seen late, if anything: in global memory
         self.races: GlobalRaces | None = None
+        self.weak: WeakMemory | None = None
+        #: when accesses interrupt the program that makes them, if ever
+        self.schedule: Schedule | None = None
+        #: waits for what others write: where, and for how long nothing has changed
+        self.polls = Polls()
         self.scene = scene or Scene()
-        self.changes = 0
+        self.changes = self.accesses = 0
         self._next = base
         self._allocations: list[Allocation] = []
         self._starts: list[int] = []
@@ -83,9 +92,34 @@ class Memory:
 
         ``semantics``: what it orders between programs.
         """
-        if self.races is None or not len(threads):
+        if not len(threads):
             with self.untracked():
                 yield
+            return
+        self._poll(addresses, nbytes)
+        with self.untracked(), self._strong(semantics), self._in_order(addresses, threads, nbytes, semantics):
+            yield
+
+    @contextmanager
+    def _strong(self, semantics: Semantics = RELAXED) -> Iterator[None]:
+        """Accesses inside go to memory, after a release and before an acquire where ``semantics`` says so."""
+        if (weak := self.weak) is None:
+            yield
+            return
+        if semantics.releases:
+            weak.release()
+        with weak.strong():
+            yield
+        if semantics.acquires:
+            weak.acquire()
+
+    @contextmanager
+    def _in_order(
+        self, addresses: Array, threads: Indices, nbytes: int, semantics: Semantics
+    ) -> Iterator[None]:
+        """What is done inside is an atomic for those who look for races."""
+        if self.races is None:
+            yield
             return
         at = addresses.astype(np.int64)
         places = self._places(at, threads, nbytes, "atomic")
@@ -96,26 +130,58 @@ class Memory:
             rows = allocation.data[offsets[:, None] + np.arange(nbytes)]
             return np.ascontiguousarray(rows).view(kind)[:, 0]
 
-        with self.untracked(), self.races.atomic(parts, nbytes, semantics, contents):
+        with self.races.atomic(parts, nbytes, semantics, contents):
             yield
 
     def order(self, semantics: Semantics) -> None:
         """A fence, which orders what is done here between programs as ``semantics`` says."""
         if self.races is not None:
             self.races.fence(semantics)
+        if self.weak is not None:
+            if semantics.releases:
+                self.weak.release()
+            if semantics.acquires:
+                self.weak.acquire()
 
     @contextmanager
     def volatile(self, addresses: Array, active: Array, nbytes: int) -> Iterator[None]:
-        """The loads inside, of ``nbytes`` at each of ``addresses`` where ``active``, wait for others: they acquire."""
+        """The accesses inside, of ``nbytes`` at each of ``addresses`` where ``active``, go to memory.
+
+        Loads wait for others: they acquire.
+        """
         threads = np.flatnonzero(active)
-        if self.races is None or not len(threads):
+        if not len(threads):
             yield
             return
-        at = addresses[threads].astype(np.int64)
-        for allocation, chosen in self._places(at, threads, nbytes, "load"):
-            self.races.acquire(allocation, at[chosen] - allocation.start, nbytes)
-        with self.untracked():
+        self._poll(addresses[threads], nbytes)
+        if self.races is not None:
+            at = addresses[threads].astype(np.int64)
+            for allocation, chosen in self._places(at, threads, nbytes, "load"):
+                self.races.acquire(allocation, at[chosen] - allocation.start, nbytes)
+        with self.untracked(), self._strong():
             yield
+
+    @contextmanager
+    def written_through(self) -> Iterator[None]:
+        """Stores inside go to memory at once; to those who look for races they are like others."""
+        with self._strong():
+            yield
+
+    def enter(self, cta: Threads) -> None:
+        """Threads of ``cta`` run from now on."""
+        self.polls.enter(cta)
+        if self.races is not None:
+            self.races.enter(cta)
+        if self.weak is not None:
+            self.weak.enter(cta)
+
+    def leave(self, cta: Threads) -> None:
+        """All threads of ``cta`` have come to their ends."""
+        if self.weak is not None:
+            self.weak.leave(cta)
+
+    def _poll(self, addresses: Array, nbytes: int) -> None:
+        self.polls.add(self.scene.site, int(addresses[0]), nbytes, self.changes)
 
     def _tracker(self, allocation: Allocation) -> Tracker | None:
         return allocation.tracker if self._is_tracked else None
@@ -162,7 +228,7 @@ class Memory:
             self._begin("load", at, threads, nbytes, alignment or dtype.itemsize)
             for allocation, chosen in self._places(at, threads, nbytes, "load"):
                 offsets = at[chosen] - allocation.start
-                values[threads[chosen]] = _gather(allocation, offsets, dtype, count)
+                values[threads[chosen]] = self._seen(allocation, offsets, dtype, count)
                 if (tracker := self._tracker(allocation)) is not None:
                     tracker.read(offsets, threads[chosen] + self.first_thread, nbytes, ordinary=ordinary)
                 if (races := self._watcher()) is not None:
@@ -185,18 +251,37 @@ class Memory:
             offsets = at[chosen] - allocation.start
             places = offsets[:, None] + np.arange(nbytes)
             new = raw[chosen]
-            same = allocation.data[places] == new
+            same = self._bytes(allocation, places) == new
             if (tracker := self._tracker(allocation)) is not None:
                 tracker.write(offsets, threads[chosen] + self.first_thread, nbytes, same)
             races = self._watcher()
             if races is not None:
                 races.write(allocation, offsets, threads[chosen], nbytes, same)
-            if not same.all():
-                self.changes += 1
-                allocation.data[places] = new
+            if not same.all() or self.weak is not None:
+                self.changes += not same.all()
+                self._put(allocation, offsets, places, new)
                 if races is not None:
-                    left = (allocation.data[places] != new).any(axis=1)
+                    left = (self._bytes(allocation, places) != new).any(axis=1)
                     races.overwritten(allocation, offsets, threads[chosen], left)
+
+    def _seen(
+        self, allocation: Allocation, offsets: Indices, dtype: np.dtype[np.generic], count: int
+    ) -> Array:
+        """``count`` values at each of ``offsets`` as those see them who run."""
+        if self.weak is None:
+            return _gather(allocation, offsets, dtype, count)
+        raw = self.weak.load(allocation, offsets[:, None] + np.arange(dtype.itemsize * count))
+        return np.ascontiguousarray(raw).view(dtype)
+
+    def _bytes(self, allocation: Allocation, places: Indices) -> Bytes:
+        """The bytes at ``places`` as those see them who run."""
+        return allocation.data[places] if self.weak is None else self.weak.peek(allocation, places)
+
+    def _put(self, allocation: Allocation, offsets: Indices, places: Indices, new: Bytes) -> None:
+        if self.weak is None:
+            allocation.data[places] = new
+        else:
+            self.weak.store(allocation, offsets, new)
 
     def start_copy(self, addresses: Indices, active: Array, nbytes: int, *, block: bool = False) -> None:
         """A copy of ``nbytes`` to each of ``addresses`` where ``active`` is on its way."""
@@ -269,6 +354,8 @@ class Memory:
         """``nbytes`` at each of ``addresses``, all for ``thread``: shape (addresses, nbytes)."""
         rows = np.zeros((len(addresses), nbytes), np.uint8)
         threads = np.full(len(addresses), thread)
+        if self.weak is not None:  # what copies reads memory
+            self.weak.release()
         if len(addresses) and nbytes:
             self._begin("load", addresses, threads, nbytes, 1)
             for allocation, chosen in self._places(addresses, threads, nbytes, "load"):
@@ -289,14 +376,16 @@ class Memory:
                 raise self._read_only(allocation, thread)
             offsets = addresses[chosen] - allocation.start
             places = offsets[:, None] + np.arange(nbytes)
-            same = allocation.data[places] == rows[chosen]
+            same = self._bytes(allocation, places) == rows[chosen]
             if (races := self._watcher()) is not None:
                 races.write(allocation, offsets, threads[chosen], nbytes, same)
-            if not same.all():
-                self.changes += 1
-                allocation.data[places] = rows[chosen]
+            if not same.all() or self.weak is not None:
+                self.changes += not same.all()
+                with self._strong():
+                    self._put(allocation, offsets, places, rows[chosen])
 
     def _begin(self, kind: str, at: Indices, threads: Indices, nbytes: int, alignment: int) -> None:
+        self.accesses += 1
         if self.listener is not None:
             self.listener(Access(self.name, kind, self.scene.site, at, threads, nbytes))
         wrong = at % alignment != 0
@@ -361,6 +450,15 @@ class Memory:
             return ""
         distances = [max(a.start - address, address - (a.start + a.data.size), 0) for a in self._allocations]
         return f" (nearest: {self._description(address, self._allocations[int(np.argmin(distances))])})"
+
+    def shown(self, address: int, nbytes: int) -> str:
+        """What has been at ``address``, as the beginning of a clause."""
+        word = self.around(np.array([address]), nbytes)[0]
+        return f"{int.from_bytes(word.tobytes(), 'little'):#x} has been"
+
+    def describe(self, address: int) -> str:
+        """``address`` as part of a sentence."""
+        return self._description(address)
 
     def _description(self, address: int, allocation: Allocation | None = None) -> str:
         """``address`` as an offset of the allocation that it belongs to."""

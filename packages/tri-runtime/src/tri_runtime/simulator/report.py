@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tri_core.errors import LaunchError
 from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.dlpack import HOST_DEVICES, read_dlpack
-from tri_runtime.simulator.reporting import active_report, reachable, resident, watching
+from tri_runtime.simulator.reporting import active_report, is_weak, reachable, resident, scheduled, watching
 from tri_runtime.simulator.scene import in_kernel
 from tri_runtime.staging import Span
 
@@ -150,7 +150,13 @@ class Report:
 
 @contextmanager
 def simulation(
-    *, report: bool = True, arrays: Sequence[Any] = (), ctas: int | None = None, races: bool | None = None
+    *,
+    report: bool = True,
+    arrays: Sequence[Any] = (),
+    ctas: int | None = None,
+    races: bool | None = None,
+    memory: Literal["strong", "weak"] | None = None,
+    schedule: int | None = None,
 ) -> Iterator[Report]:
     """Record the accesses of simulated kernels that are launched inside the ``with`` block, in this thread or task::
 
@@ -162,6 +168,9 @@ def simulation(
     be touched by kernels that find their addresses in memory: others are out of bounds.  ``ctas``: of a persistent kernel,
     how many are resident on the device at the same time (None: as before, 4 at first).  ``races``: whether a data race in
     global memory, between programs or between threads of one, is an error (DataRace; None: as before, no at first).
+    ``memory="weak"``: what CTAs store is seen late by others, and what they have loaded may be old, unless they release and
+    acquire (None: as before, ``"strong"`` at first).  ``schedule``: the seed of an order in which programs run that
+    interrupts them at accesses (None: as before, one after the other at first).
     """
     made = Report()
     spans = tuple(_span(array) for array in arrays)
@@ -169,9 +178,13 @@ def simulation(
     reached = reachable.set(reachable.get() + spans)
     occupancy = resident.set(resident.get() if ctas is None else ctas)
     watched = watching.set(watching.get() if races is None else races)
+    late = is_weak.set(is_weak.get() if memory is None else memory == "weak")
+    order = scheduled.set(scheduled.get() if schedule is None else schedule)
     try:
         yield made
     finally:
+        scheduled.reset(order)
+        is_weak.reset(late)
         watching.reset(watched)
         resident.reset(occupancy)
         reachable.reset(reached)

@@ -12,7 +12,16 @@ if TYPE_CHECKING:
     from tri_runtime.simulator.scene import Scene
     from tri_runtime.staging import Span
 
-__all__ = ["LaunchObserver", "active_report", "listening", "reachable", "resident", "watching"]
+__all__ = [
+    "LaunchObserver",
+    "active_report",
+    "is_weak",
+    "listening",
+    "reachable",
+    "resident",
+    "scheduled",
+    "watching",
+]
 
 
 class LaunchObserver(Protocol):
@@ -34,6 +43,12 @@ resident: ContextVar[int] = ContextVar("tri_simulation_ctas", default=4)
 
 #: whether data races in global memory are looked for
 watching: ContextVar[bool] = ContextVar("tri_simulation_races", default=False)
+
+#: whether what CTAs store is seen late by others
+is_weak: ContextVar[bool] = ContextVar("tri_simulation_memory", default=False)
+
+#: the seed of the order in which programs run; None for one after the other
+scheduled: ContextVar[int | None] = ContextVar("tri_simulation_schedule", default=None)
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from tri_runtime.base import RuntimeBase
 from tri_runtime.descriptors import DescriptorEncoder
 from tri_runtime.limits import check_grid, check_resources
 from tri_runtime.parameters import check_arguments
-from tri_runtime.simulator.reporting import listening, reachable, resident, watching
+from tri_runtime.simulator.reporting import is_weak, listening, reachable, resident, scheduled, watching
 from tri_runtime.simulator.tensor_map import encode_descriptor
 from tri_runtime.staging import Span, merged
 
@@ -134,7 +134,7 @@ def _load(image: KernelImage) -> SimulatedKernel:
 
 def _launcher(kernel: SimulatedKernel) -> Launch:
     from tri_core import mlir
-    from tri_runtime.simulator.launch import watch
+    from tri_runtime.simulator.launch import upset, watch
     from tri_runtime.simulator.memory import Memory
     from tri_runtime.simulator.scene import Scene
 
@@ -154,6 +154,7 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
         memory = Memory("global", scene=Scene())
         if watching.get():
             watch(memory, kernel.name)
+        upset(memory, scheduled.get(), is_weak.get())
         _add_arrays(memory, [p.name for p in kernel.parameters], args)
         if may_be_empty:
             empty_tensors.add_to(memory)
@@ -164,7 +165,7 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
         of_launch = [memory.allocate(np.frombuffer(d, np.uint8), "a descriptor") for d in encoder(plain)]
         with mlir.session(), listening(kernel, memory.scene) as listener:
             kernel.machine.run(grid, [*plain, *extents, *counted, *scratch, *of_launch], memory, listener)
-        memory.races = None
+        memory.races = memory.weak = None
         _check_counters(kernel.name, memory, counted)
 
     return launch

@@ -141,9 +141,15 @@ def _load_word(
 def _store(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     space, alignment = _space(op.operands[1].type), _alignment(op, op.operands[0].type)
     value, pointer = inputs
-    return program.observed(
-        lambda cta: cta.memory(space).store(cta.values[pointer], cta.values[value], cta.active, alignment)
-    )
+
+    def step(cta: CTA) -> None:
+        cta.memory(space).store(cta.values[pointer], cta.values[value], cta.active, alignment)
+
+    def volatile_step(cta: CTA) -> None:
+        with cta.memory(space).written_through():
+            step(cta)
+
+    return program.observed(volatile_step if "volatile_" in op.attributes else step)
 
 
 # --- atomics ----------------------------------------------------------------------------------------------

@@ -120,5 +120,6 @@ class StoreOp(MachineOp, dialect=NVM, name="store"):
         from tri_backend_nvidia.machine.simulation import core as simulation
 
         pointer, value, predicate = operands
-        simulation.store(cta, self.value.type, pointer, value, predicate)
+        volatile = "volatile" in text(self.modifiers)
+        simulation.store(cta, self.value.type, pointer, value, predicate, volatile=volatile)
         return []

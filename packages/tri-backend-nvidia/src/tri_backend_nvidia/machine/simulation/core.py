@@ -119,10 +119,19 @@ def load(
     return merged.astype(dtype).reshape(other.shape)
 
 
-def store(cta: SimulatedCTA, type_: ir.Type, pointer: Array, value: Array, predicate: Array) -> None:
+def store(
+    cta: SimulatedCTA,
+    type_: ir.Type,
+    pointer: Array,
+    value: Array,
+    predicate: Array,
+    *,
+    volatile: bool = False,
+) -> None:
     """A vector, aligned to its size, where the predicate is true."""
     size = numpy_type(type_).itemsize * value.reshape(cta.num_threads, -1).shape[1]
-    cta.memory(_GLOBAL).store(pointer, value, cta.active & predicate, size)
+    with _written_through(cta) if volatile else nullcontext():
+        cta.memory(_GLOBAL).store(pointer, value, cta.active & predicate, size)
 
 
 # --- atomics --------------------------------------------------------------------------------------------
@@ -226,6 +235,11 @@ def _semantics(order: str) -> Semantics:
 def _volatile(cta: object, pointer: Array, active: Array, nbytes: int) -> AbstractContextManager[None]:
     """Tells a simulator that looks for races that a volatile load is done inside."""
     return cta.memory(_GLOBAL).volatile(pointer, active, nbytes) if isinstance(cta, CTA) else nullcontext()
+
+
+def _written_through(cta: object) -> AbstractContextManager[None]:
+    """Tells a simulator whose stores are seen late that those inside are not."""
+    return cta.memory(_GLOBAL).written_through() if isinstance(cta, CTA) else nullcontext()
 
 
 # --- arithmetic -----------------------------------------------------------------------------------------
