@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tri_core import forks, mlir
+from tri_core import foreign, forks, mlir
 from tri_core.errors import Unsupported
 
 pytestmark = [
@@ -287,3 +287,25 @@ def test_children_use_ir_while_the_parent_does() -> None:
     command = [sys.executable, "-c", textwrap.dedent(PARSING)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-2000:]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's list of threads")
+def test_a_child_on_a_busy_machine_blames_no_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a thread of a child waited for a processor is read from the child's own thread, not from the parent's, which it lacks."""
+    known: list[bool] = []
+    read = Path.read_text
+
+    def read_text(path: Path) -> str:
+        known.append(path.exists())
+        return f"0 {10**12 if len(known) > 1 else 0} 0" if known[-1] else read(path)
+
+    def says_nothing() -> bool:
+        monkeypatch.setattr(Path, "read_text", read_text)
+        monkeypatch.setattr(foreign, "PATIENCE", 0.0)
+        monkeypatch.setattr(foreign, "warn", lambda *told: known.append(False))
+        watch = foreign.Watch()
+        with watch.at("slow", "being imported"):
+            watch._tell()
+        return known == [True, True]
+
+    assert child(says_nothing) == 0

@@ -60,6 +60,8 @@ class Watch:
         self._since = self._due = 0.0
         #: the thread that works, what it had used of the processor, and how long it had waited for one
         self._thread, self._used, self._queued = threading.current_thread(), 0.0, 0.0
+        #: the system's number of that thread: in a forked child, a Thread's own ``native_id`` may be the parent's (Python 3.11)
+        self._task = 0
         self._renew()
         forks.in_child(self._renew)
 
@@ -84,7 +86,8 @@ class Watch:
             self._label, self._since = f"plugin {plugin} is {doing}", time.monotonic()
             self._due = PATIENCE
             self._thread = threading.current_thread()
-            self._used, self._queued = _used(self._thread), _queued(self._thread)
+            self._task = threading.get_native_id()
+            self._used, self._queued = _used(self._thread), _queued(self._task)
         try:
             yield
         except KeyboardInterrupt as error:
@@ -108,7 +111,7 @@ class Watch:
             seconds = time.monotonic() - self._since
             if not self._label or seconds < self._due:
                 return
-            queued = _queued(self._thread) - self._queued
+            queued = _queued(self._task) - self._queued
             if seconds - queued < self._due:  # the machine is busy, which is nobody's fault: look again later
                 self._due += queued
                 return
@@ -129,10 +132,10 @@ def _used(thread: threading.Thread) -> float:
     return time.clock_gettime(clock(thread.ident))
 
 
-def _queued(thread: threading.Thread) -> float:
-    """Seconds for which ``thread`` could have run, had a processor been free (Linux's ``schedstat``); 0 elsewhere."""
+def _queued(task: int) -> float:
+    """Seconds for which thread ``task`` could have run, had a processor been free (Linux's ``schedstat``); 0 elsewhere."""
     try:
-        text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text()
+        text = Path(f"/proc/self/task/{task}/schedstat").read_text()
         return int(text.split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
         return 0.0
