@@ -107,7 +107,7 @@ class Replicates(DataMovement):
 
 
 class DerivesPointer(Trait):
-    """The result points into what the first operand points into; so does that of :class:`DataMovement`."""
+    """The result points into what the first operand points into, or others that are pointers; so does that of :class:`DataMovement`."""
 
 
 class ViewLike(Trait):

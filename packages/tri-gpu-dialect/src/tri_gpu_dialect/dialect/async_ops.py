@@ -23,6 +23,7 @@ from tri_core.ir.effects import (
     WRITE_SHARED,
     Effects,
 )
+from tri_core.ir.traits import DerivesPointer
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.base import TTG
 from tri_gpu_dialect.dialect import verify
@@ -204,7 +205,9 @@ class FenceAsyncSharedOp(TTG.Operation, name="fence_async_shared", traits=[Effec
 
 
 class TensormapCreateOp(
-    TTG.Operation, name="tensormap_create", traits=[Effects(WRITE_GLOBAL, SYNCHRONIZE_GRID)]
+    TTG.Operation,
+    name="tensormap_create",
+    traits=[Effects(WRITE_GLOBAL, SYNCHRONIZE_GRID), DerivesPointer],
 ):
     """The descriptor of the tensor at ``base``, made in the kernel: its encoded form is written to ``desc_ptr``, global memory.
 

@@ -9,6 +9,9 @@ memory stands between; one that other memory needs there anyway is made one for 
 * accesses of different roots (:func:`tri_core.passes.origins.arguments_of`);
 * atomics of one kind whose results nobody uses: their order makes no difference.
 
+Copies of blocks that run on their own (by descriptors) see what threads wrote behind a fence and a barrier, and what they wrote is seen
+behind a wait until they are done and a barrier; that goes for copies to a tensor and later ones from it, too.
+
 Kernels that read nothing back, nearly all, are left after one look at their accesses.
 """
 
@@ -35,7 +38,7 @@ from tri_core.mlir import ir
 from tri_core.passes.origins import arguments_of
 from tri_gpu_dialect.analysis.tile_addresses import TileAddress, same_places
 from tri_gpu_dialect.base import AsyncTokenType
-from tri_gpu_dialect.dialect import AsyncWaitOp, BarrierOp
+from tri_gpu_dialect.dialect import AsyncStoreWaitOp, AsyncWaitOp, BarrierOp
 from tri_gpu_dialect.dialect.markers import PERSISTENT
 from tri_gpu_dialect.edit import (
     GLOBAL,
@@ -60,6 +63,9 @@ _READS, _WRITES = frozenset({READ_GLOBAL, READ_DESCRIBED}), frozenset({WRITE_GLO
 _MOST = 256
 #: what an access has passed since: nothing that could order it; a wait for it as well must come
 _NOTHING, _UNDER_WAY = -1, -2
+#: as the last, of a copy to a descriptor
+_LEAVING = -3
+_NOT_DONE = frozenset({_UNDER_WAY, _LEAVING})
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,7 @@ class _Site:
     roots: frozenset[ir.Value] | None
     reads: bool
     writes: bool
+    is_block_copy: bool = False
 
     @property
     def by_copies(self) -> bool:
@@ -79,7 +86,9 @@ class _Site:
 
     def may_overlap(self, other: _Site) -> bool:
         """Whether both may access the same bytes, one of them writing."""
-        if not (self.writes or other.writes):
+        if not (self.writes or other.writes) or (
+            self.is_block_copy and other.is_block_copy and self.writes == other.writes
+        ):
             return False
         return self.roots is None or other.roots is None or not self.roots.isdisjoint(other.roots)
 
@@ -155,18 +164,25 @@ class GlobalWalk(PathWalk[State]):
         """See :class:`PathWalk`."""
         if isa(op, BarrierOp):
             return self._barrier(op, pending)
+        if isa(op, AsyncStoreWaitOp):
+            return _done(pending, _LEAVING) if "complete" in op.attributes else pending
         if isa(op, AsyncWaitOp):
             if ir.IntegerAttr(op.attributes["num"]).value:
                 return pending
-            return frozenset(p._replace(passed=_NOTHING) if p.passed == _UNDER_WAY else p for p in pending)
+            return _done(pending, _UNDER_WAY)
         number = self.numbers.get(op)
         if number is None:
             return pending
         pending = self._ordered(op, [p for p in pending if self._conflicts(p, self.sites[number])], pending)
-        return pending | {_Pending(number, frozenset(), _UNDER_WAY if copies_to_shared(op) else _NOTHING)}
+        site = self.sites[number]
+        if site.is_block_copy:
+            passed = _LEAVING if site.writes else _NOTHING
+        else:
+            passed = _UNDER_WAY if copies_to_shared(op) else _NOTHING
+        return pending | {_Pending(number, frozenset(), passed)}
 
     def _barrier(self, op: ir.Operation, pending: State) -> State:
-        left = frozenset(p for p in pending if p.passed == _UNDER_WAY)
+        left = frozenset(p for p in pending if p.passed in _NOT_DONE)
         if is_barrier(op, GLOBAL):
             return left
         number = _number(self.barriers, op)
@@ -180,16 +196,29 @@ class GlobalWalk(PathWalk[State]):
         if _UNDER_WAY in passed:
             with ir.InsertionPoint(op), op.location:
                 make("ttg.async_wait", (), AsyncTokenType.get(), num=i32_attribute(0))
-        if passed & {_NOTHING, _UNDER_WAY}:
+        if passed & {_NOTHING, *_NOT_DONE}:
+            self._tell_copies(op)
             barrier(ir.InsertionPoint(op), op.location, GLOBAL)
-            return (
-                frozenset()
-                if _UNDER_WAY in passed
-                else frozenset(p for p in pending if p.passed == _UNDER_WAY)
-            )
+            left = {_UNDER_WAY} - passed if self.has_copies else _NOT_DONE - passed
+            return frozenset(p for p in pending if p.passed in left)
         for number in passed:
+            self._tell_copies(self.barriers[number])
             self.barriers[number].attributes["addrSpace"] = i32_attribute(SHARED | GLOBAL)
         return frozenset(p for p in pending if p.passed not in passed)
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether copies of blocks are among the accesses."""
+        return any(site.is_block_copy for site in self.sites)
+
+    def _tell_copies(self, op: ir.Operation) -> None:
+        """Before the barrier at ``op``: copies see what this thread wrote, and it sees what they wrote."""
+        if not self.has_copies:
+            return
+        with ir.InsertionPoint(op), op.location:
+            make("ttg.fence_async_shared", **{"global": ir.UnitAttr.get()})
+            if any(site.is_block_copy and site.writes for site in self.sites):
+                make("ttg.async_store_wait", pendings=i32_attribute(0), complete=ir.UnitAttr.get())
 
     # --- control flow -----------------------------------------------------------------------------------
 
@@ -211,13 +240,17 @@ class GlobalWalk(PathWalk[State]):
         left = pending
         for block in region_blocks(op):
             left |= self.block(block, frozenset())
-        return frozenset(p if p.passed == _UNDER_WAY else p._replace(passed=_NOTHING) for p in left)
+        return frozenset(p if p.passed in _NOT_DONE else p._replace(passed=_NOTHING) for p in left)
 
     # --- which accesses wait for which --------------------------------------------------------------------
 
     def _conflicts(self, before: _Pending, after: _Site) -> bool:
         """Whether other threads than those that access an element in ``after`` may have accessed it in ``before``."""
         site = self.sites[before.site]
+        if (site.is_block_copy or after.is_block_copy) and not site.writes:
+            return (
+                False  # what was read is in registers, or waited for, before it is needed for what is written
+            )
         return (
             site.may_overlap(after)
             and not site.commutes(after)
@@ -225,6 +258,8 @@ class GlobalWalk(PathWalk[State]):
         )
 
     def _by_same_threads(self, before: _Site, after: _Site, loops: frozenset[int]) -> bool:
+        if before.is_block_copy or after.is_block_copy:
+            return False
         layout, other = before.layout, after.layout
         if (layout is None) != (other is None) or layout != other:
             return False
@@ -247,19 +282,27 @@ def _sites(function: ir.Operation) -> list[_Site]:
         if access is None or (effects := effects_of(op)) is None:
             continue
         reads, writes = not effects.isdisjoint(_READS), not effects.isdisjoint(_WRITES)
-        # copies of blocks that run on their own are ordered with other accesses by fences and waits of their own
         is_block_copy = ASYNC in effects and not copies_to_shared(op)
-        if (reads or writes) and not is_block_copy:
-            found.append(_Site(op, access, arguments_of(access.address), reads, writes))
+        if not (reads or writes):
+            continue
+        roots = arguments_of(access.address)
+        if is_block_copy and roots is not None:
+            # what a descriptor is made in, or is of where the tensor is empty, is nobody else's
+            roots = frozenset(root for root in roots if isinstance(root.owner, ir.Block))
+        found.append(_Site(op, access, roots, reads, writes, is_block_copy))
     return found
 
 
 def _overlapping(sites: list[_Site]) -> list[_Site]:
     """Those of ``sites`` that may overlap others, or themselves in a later iteration; none if nothing that is read or written again is."""
-    written = [site for site in sites if site.writes]
-    if not written:
+    if not any(site.writes for site in sites):
         return []
-    return [site for site in sites if any(site.may_overlap(other) for other in written)]
+    return [site for site in sites if any(site.may_overlap(other) for other in sites)]
+
+
+def _done(pending: State, which: int) -> State:
+    """``pending`` where those that have passed ``which`` have passed nothing."""
+    return frozenset(p._replace(passed=_NOTHING) if p.passed == which else p for p in pending)
 
 
 def _number(known: list[ir.Operation], op: ir.Operation) -> int:
