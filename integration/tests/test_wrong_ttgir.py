@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tri
+from integration.ir_mutants import compiled, mutant
 from tri_core.compiler.optimize import optimize
 from tri_core.errors import TriError, VerificationError
 
@@ -114,6 +115,16 @@ def test_a_kernel_with_a_tensor_for_a_parameter(target: str, tmp_path: Path) -> 
     assert caught.value.remedy
 
 
+def test_a_hint_that_is_no_number(tmp_path: Path) -> None:
+    path = tmp_path / "copy.ttgir"
+    path.write_text(RIGHT.replace("%x: !tt.ptr<f32>,", '%x: !tt.ptr<f32> {tt.divisibility = "x"},'))
+    with pytest.raises(
+        VerificationError, match=r"the hint tt.divisibility is .x.; integers are expected"
+    ) as caught:
+        tri.compile(path, target="nvidia:sm_80")
+    assert caught.value.remedy
+
+
 #: what a number of the text becomes
 _OTHERS = (
     "0",
@@ -156,3 +167,12 @@ def test_mutants_are_refused_or_taken(capfd: pytest.CaptureFixture[str]) -> None
             kinds[False] += 1
     capfd.readouterr()
     assert min(kinds.values()) > 20, kinds
+
+
+def test_mutants_of_whole_modules() -> None:
+    """Those of one seed are the same every time, and come to no harm; the nightly session has more."""
+    assert mutant(0, 3) == mutant(0, 3)
+    assert len({mutant(0, number).source for number in range(20)}) > 15
+    for number in range(12):
+        made = mutant(5, number)
+        compiled(made, made.target)

@@ -20,8 +20,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from tri_core.errors import VerificationError
 from tri_core.ir.regions import Edge, For, ForwardWalk, is_loop
 from tri_core.lazy_dataclasses import dataclass
+from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.axis_rules import SHARED, AxisRule, AxisRules
 from tri_gpu_dialect.analysis.axis_value import AxisInfo
@@ -92,7 +94,7 @@ class _Analysis(ForwardWalk):
                 for i, argument in enumerate(block.arguments):
                     info = AxisInfo.unknown(max(len(shape_of(argument.type)), 1))
                     hints = ir.DictAttr(given[i]) if i < len(given) else None
-                    self.known[argument] = info if hints is None else _hinted(info, hints)
+                    self.known[argument] = info if hints is None else _hinted(info, hints, argument.location)
 
     def op(self, op: ir.Operation) -> None:
         """Apply the rule of one op; an op with regions but no rule of its own makes its insides unknown."""
@@ -110,7 +112,7 @@ class _Analysis(ForwardWalk):
         hinted = len(attributes) and any(h in attributes for h in HINTS)
         for result in results:
             info = made if made is not None else AxisInfo.unknown(max(len(shape_of(result.type)), 1))
-            self.known[result] = _hinted(info, attributes) if hinted else info
+            self.known[result] = _hinted(info, attributes, op.location) if hinted else info
 
     def of(self, value: ir.Value) -> AxisInfo:
         found = self.known.get(value)
@@ -146,11 +148,11 @@ class _Analysis(ForwardWalk):
                 self.known.pop(result, None)
 
 
-def _hinted(info: AxisInfo, attributes: ir.DictAttr | ir.OpAttributeMap) -> AxisInfo:
-    """``info`` with the fields that hints state: an integer, or one per dimension."""
+def _hinted(info: AxisInfo, attributes: ir.DictAttr | ir.OpAttributeMap, place: ir.Location) -> AxisInfo:
+    """``info`` with the fields that hints state: an integer, or one per dimension; VerificationError at ``place`` for anything else."""
     for name, field in HINTS.items():
         if name in attributes:
-            values = _integers(attributes[name])
+            values = _integers(attributes[name], f"the hint {name}", place)
             if len(values) == 1:
                 values *= len(info.contiguity)
             if len(values) == len(info.contiguity):
@@ -158,8 +160,15 @@ def _hinted(info: AxisInfo, attributes: ir.DictAttr | ir.OpAttributeMap) -> Axis
     return info
 
 
-def _integers(attr: ir.Attribute) -> list[int]:
+def _integers(attr: ir.Attribute, what: str, place: ir.Location) -> list[int]:
     attr = attr.maybe_downcast()
     if isinstance(attr, ir.IntegerAttr):
         return [attr.value]
-    return [int(v) for v in attr]  # dense integers of any kind
+    try:
+        return [int(v) for v in attr]  # dense integers of any kind
+    except (TypeError, ValueError) as error:
+        raise VerificationError(
+            f"{what} is {attr}; integers are expected",
+            location=source_location(place),
+            remedy="give one integer, or one for each dimension",
+        ) from error
