@@ -2,12 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from tri_backend_intel.runtime.native import NativeRefused, Program, Programs
+from tri_core import forks
 from tri_core.api import InternalError, KernelImage, ToolchainError
 
-__all__ = ["build_kernel", "refused"]
+__all__ = ["announced", "build_kernel", "refused"]
+
+logger = logging.getLogger(__name__)
+
+#: seconds after which a build is told of, and at which level: OpenCL's compiler takes a minute for a large unrolled kernel
+NOTICES = ((1.0, logging.INFO), (10.0, logging.WARNING))
+
+#: timers that run; those of the parent are no matter of a forked child's
+_timers: set[threading.Timer] = set()
+forks.in_child(lambda: _timers.clear())
+
+
+@contextmanager
+def announced(image: KernelImage, device: str) -> Iterator[None]:
+    """A ``with`` block in which the driver of ``device`` compiles ``image``: the log says so while it takes long."""
+    kernel, size = image.metadata.name, len(image.data) // 1024
+
+    def tell(level: int, seconds: float) -> None:
+        logger.log(
+            level,
+            "the driver of %s is compiling %s (%d KiB of SPIR-V) since %.0f s; smaller tiles or more warps make less code",
+            device,
+            kernel,
+            size,
+            seconds,
+        )
+
+    timers = [threading.Timer(seconds, tell, (level, seconds)) for seconds, level in NOTICES]
+    for timer in timers:
+        timer.daemon = True
+        _timers.add(timer)
+        timer.start()
+    try:
+        yield
+    finally:
+        for timer in _timers.intersection(timers):
+            _timers.discard(timer)
+            timer.cancel()
 
 
 def refused(name: str, device: str, tool: str, why: NativeRefused) -> ToolchainError:

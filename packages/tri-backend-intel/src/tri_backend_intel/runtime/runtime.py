@@ -12,6 +12,7 @@ from tri_backend_intel.runtime.abilities import (
     check_extensions,
     with_clock,
 )
+from tri_backend_intel.runtime.build import announced
 from tri_backend_intel.runtime.devices import devices
 from tri_backend_intel.runtime.drivers import driver_named, reasons
 from tri_backend_intel.runtime.found import FoundDevice
@@ -153,8 +154,9 @@ class IntelRuntime(RuntimeBase):
         kept = programs.kept(image.data, name, modes) if programs is not None else None
         if kept is not None:
             return driver.kernel(kept, image, queue)
-        self._trials.before_build(image, found, modes[0])
-        return driver.build(image, queue, modes, programs)
+        with announced(image, found.info.name):
+            self._trials.before_build(image, found, modes[0])
+            return driver.build(image, queue, modes, programs)
 
     def programs(self, device: DeviceInfo) -> Programs | None:
         """The driver's programs on ``device``; None where it cannot be reached for that."""
