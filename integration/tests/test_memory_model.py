@@ -9,6 +9,7 @@ import pytest
 
 import tri
 import tri.language as tl
+from tri.interpreter import KernelError
 from tri_core.errors import SimulationError
 
 _TARGETS = ("sim:nvidia:sm_90a", "sim:amd:gfx942")
@@ -182,6 +183,24 @@ def test_a_deadlock_says_who_waits_for_what(schedule: int | None) -> None:
         text = f"program ({program}, 0, 0) waits at"
         assert text in caught.value.message
         assert f"for byte {byte} of array 'flag'" in caught.value.message
+
+
+def test_a_deadlock_of_interpreted_programs_says_who_waits_for_what() -> None:
+    with (
+        tri.interpret(),
+        pytest.raises(KernelError, match="what all programs wait for never comes") as caught,
+    ):
+        dead[(2,)](np.zeros(2, np.int32), np.zeros(2, np.int32))
+    for program in range(2):
+        assert f"program ({program}, 0, 0) waits at" in caught.value.message
+        assert f"for element {program} of 'flag', which holds 0x0 (load)" in caught.value.message
+
+
+def test_interpreted_programs_wait_for_later_ones() -> None:
+    out = np.zeros(1, np.int32)
+    with tri.interpret(races=False):
+        reported[(40,)](np.zeros(1, np.int32), out)
+    assert out[0] == 1
 
 
 @tri.jit

@@ -31,13 +31,13 @@ def _check(kernel: Programs, *targets: str) -> None:
 
 @pytest.mark.parametrize("number", range(32))
 def test_targets_agree(number: int) -> None:
-    """Each kernel on the CPU target and on one simulator."""
-    _check(PROGRAMS.seeded(20261127, number), "cpu", _SIMULATORS[number % len(_SIMULATORS)])
+    """Each kernel in the interpreter, on the CPU target and on one simulator."""
+    _check(PROGRAMS.seeded(20261127, number), "interpreter", "cpu", _SIMULATORS[number % len(_SIMULATORS)])
 
 
 @pytest.mark.parametrize("path", _FOUND, ids=lambda path: path.stem)
 def test_what_was_found_is_mended(path: Path) -> None:
-    _check(load(path), "cpu", *_SIMULATORS)
+    _check(load(path), "interpreter", "cpu", *_SIMULATORS)
 
 
 def test_every_pattern_is_drawn() -> None:

@@ -16,6 +16,7 @@ from tri.interpreter.floats import single, widen
 from tri.interpreter.memory import poison
 from tri.interpreter.races import semantics_of
 from tri.language import types as t
+from tri_core.dialects.tt.enums import CacheModifier
 from tri_core.errors import Unsupported
 from tri_core.printing import NARROWEST_FLOAT, hexadecimal, hexadecimal_float, line_format
 from tri_runtime.races import Semantics
@@ -63,8 +64,9 @@ def _load(call: Call) -> Array:
     mask = rest[0].data if rest else None
     other = rest[1].data if len(rest) > 1 else None
     memory = call.machine.memory
-    if not call.attributes.get("isVolatile"):
+    if not call.attributes.get("isVolatile") and call.attributes.get("cache") != CacheModifier.CV:
         return memory.load(pointers, call.result, mask, other)
+    memory.ask(pointers, call.dtype.itemsize, "load")
     with memory.volatile(pointers, mask, call.dtype.itemsize):
         return memory.load(pointers, call.result, mask, other)
 
@@ -125,6 +127,8 @@ def update(
     memory = machine.memory
     old = np.empty(pointers.data.shape, values.dtype)
     old[...] = poison(values.dtype)
+    if mask is None or mask.all():
+        memory.ask(pointers, values.dtype.itemsize, verb)
     with memory.atomic(pointers, mask, values.dtype.itemsize, semantics, verb):
         for lanes in _rounds(pointers, mask):
             found = memory.load(pointers, element, lanes, None, verb).data
@@ -154,6 +158,7 @@ def _compare_and_swap(call: Call) -> Array:
     memory, element = call.machine.memory, _element(call.types[0])
     old = np.empty(pointers.data.shape, values.data.dtype)
     semantics = semantics_of(call.attributes)
+    memory.ask(pointers, values.data.dtype.itemsize, "atomic_cas")
     with memory.atomic(pointers, None, values.data.dtype.itemsize, semantics, "atomic_cas"):
         for lanes in _rounds(pointers, None):
             found = memory.load(pointers, element, lanes, None, "atomic_cas").data
@@ -170,24 +175,24 @@ def _bits(data: Data) -> Data:
 def _atomic_load(call: Call) -> Array:
     pointers, *rest = call.operands
     memory, mask = call.machine.memory, rest[0].data if rest else None
+    if mask is None or mask.all():
+        memory.ask(pointers, call.dtype.itemsize, "atomic_load")
     with memory.atomic(pointers, mask, call.dtype.itemsize, semantics_of(call.attributes), "atomic_load"):
         return memory.load(pointers, call.result, mask, None, "atomic_load")
 
 
 def _atomic_poll(call: Call) -> Array:
-    """Programs run one after the other: memory that is not as expected now stays so while this one waits."""
+    """Other programs run while the value is not there; one with a timeout looks once after they have."""
     pointers, expected, *timeout = call.operands
     element, memory = call.types[1], call.machine.memory
     size = numpy_type(element).itemsize
-    with memory.atomic(pointers, None, size, semantics_of(call.attributes), "atomic_poll"):
-        seen = memory.load(pointers, element, None, None, "atomic_poll").data
-    same = np.asarray(_bits(seen) == _bits(expected.data))
-    if not timeout and not same.all():
-        raise call.machine.kernel_error(
-            "atomic_poll waits for a value that is not there, and no other program runs meanwhile",
-            remedy="give timeout_ns, or run the kernel compiled",
-        )
-    return Array(same)
+    while True:
+        memory.ask(pointers, size, "atomic_poll")
+        with memory.atomic(pointers, None, size, semantics_of(call.attributes), "atomic_poll"):
+            seen = memory.load(pointers, element, None, None, "atomic_poll").data
+        same = np.asarray(_bits(seen) == _bits(expected.data))
+        if timeout or same.all():
+            return Array(same)
 
 
 def _atomic_store(call: Call) -> None:

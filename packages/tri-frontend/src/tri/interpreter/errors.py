@@ -11,6 +11,7 @@ __all__ = [
     "AssertionFailed",
     "InvalidAccess",
     "KernelDataRace",
+    "KernelDeadlock",
     "KernelError",
     "OffsetOverflow",
     "OutOfBounds",
@@ -46,3 +47,7 @@ class AssertionFailed(KernelError, DeviceError):
 
 class KernelDataRace(KernelError, DataRace):
     """Two programs, or two lanes of one store, touch an element, one with a plain store, and nothing orders them."""
+
+
+class KernelDeadlock(KernelError, DeviceError):
+    """Every program waits for what never comes."""

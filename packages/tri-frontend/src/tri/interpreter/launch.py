@@ -18,6 +18,7 @@ from tri.interpreter.builder import EagerBuilder
 from tri.interpreter.location import raised_at
 from tri.interpreter.paths import check_paths
 from tri.interpreter.rewrite import as_python
+from tri.interpreter.turns import Turns
 from tri.interpreting import Request, forced, running
 from tri.kernel import Kernel, KernelLauncher, KernelParameter
 from tri.language.constexpr import unwrap
@@ -55,7 +56,7 @@ def launch(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> None:
-    """Run every program of ``grid``, x fastest, in this thread; arrays are read and written in place."""
+    """Run every program of ``grid``, x fastest, in this thread, and in others where programs wait; arrays are read and written in place."""
     choice = chosen()
     target = NEUTRAL if choice is None else choice.target
     arguments = Arguments(function, launcher, args, kwargs)
@@ -120,10 +121,14 @@ def _run(
     builder.grid = shape
     x, y, z = map(range, shape)
     with _progress(function.__name__, shape[0] * shape[1] * shape[2]) as advance:
-        for k, j, i in product(z, y, x):
-            builder.enter((i, j, k))
+
+        def run() -> None:
             kernel(*positional, **values)
             advance()
+
+        places = ((i, j, k) for k, j, i in product(z, y, x))
+        turns = builder.memory.turns = Turns(builder, places, run, builder.enter)
+        turns.run_all()
 
 
 def _items(parameter: KernelParameter, value: Any) -> Sequence[Any]:

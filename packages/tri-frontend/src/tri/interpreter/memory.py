@@ -13,6 +13,7 @@ from tri.interpreter.arrays import Array, Data, numpy_type
 from tri.interpreter.errors import InvalidAccess, OffsetOverflow, OutOfBounds
 from tri.interpreter.program import RunningProgram
 from tri.interpreter.races import Races, overwritten
+from tri.interpreter.turns import Turns
 from tri.language import types as t
 from tri_runtime.races import Semantics
 
@@ -38,6 +39,8 @@ class Memory:
         #: whether stores are checked for lanes that overwrite each other, and what programs do to each other
         self.checks_stores = False
         self.races: Races | None = None
+        #: programs that wait for each other, while a launch runs
+        self.turns: Turns | None = None
 
     def watch(self, programs: int) -> None:
         """Look for data races of ``programs`` programs from now on, in all that was added."""
@@ -80,9 +83,28 @@ class Memory:
             given = np.asarray(values if part.lanes is None else values[part.lanes])
             if self.races is not None:
                 self.races.write(part, part.target.read(part.offsets, given.dtype), given)
+            if self.turns is not None and (verb == "store" or self._differs(part, given)):
+                self.turns.changes += 1
             part.target.write(part.offsets, given)
             if self.checks_stores and given.ndim and not (self.races and self.races.in_atomic):
                 overwritten(self.machine, part, given)
+
+    def _differs(self, part: Part, given: Data) -> bool:
+        """Whether bytes that an atomic stores are not there already."""
+        return part.target.read(part.offsets, given.dtype).tobytes() != given.tobytes()
+
+    def ask(self, pointers: Array, size: int, verb: str) -> None:
+        """The running program asks for what others may store: they may run first."""
+        if self.turns is not None:
+            self.turns.ask(lambda: self._first(pointers, size, verb))
+
+    def _first(self, pointers: Array, size: int, verb: str) -> str:
+        """The first word at ``pointers``, and what it holds."""
+        for part in self.parts(pointers, None, size, verb):
+            offset = int(part.offsets.flat[0])
+            word = part.target.read(part.offsets.ravel()[:1], np.dtype(f"i{size}"))[0]
+            return f"element {offset // size} of {part.target.name!r}, which holds {int(word):#x} ({verb})"
+        return verb
 
     def atomic(
         self, pointers: Array, mask: Data | None, size: int, semantics: Semantics, verb: str

@@ -1,0 +1,167 @@
+"""Programs that wait for others: these begin beside them, in threads of their own, and one runs at a time.
+
+A program hands over when it has asked for words again and again while memory stayed as it is.  A launch in which
+nobody waits runs in the launch's thread alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
+from dataclasses import field
+
+import numpy as np
+
+from tri.interpreter.errors import KernelDeadlock
+from tri.interpreter.location import here
+from tri.interpreter.program import RunningProgram
+from tri_core import forks
+from tri_core.errors import SourceLocation
+from tri_core.lazy_dataclasses import dataclass
+
+__all__ = ["Turns"]
+
+Place = tuple[int, int, int]
+
+#: requests for words that do not change, after which another program runs; of each program, after which none can go on
+_PATIENCE = 64
+_MOST = 512
+#: programs that a message names
+_NAMED = 8
+
+
+class _GivenUp(BaseException):
+    """Another program has ended the launch with an error."""
+
+
+@dataclass(eq=False)
+class _Program:
+    """A program that has ``asked`` so often for ``what``, in ``line``, since memory had changed ``changes`` times."""
+
+    place: Place
+    changes: int
+    asked: int = 0
+    line: SourceLocation | None = None
+    what: str = ""
+    turn: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+
+class Turns:
+    """Runs ``run(place)`` for each of ``places``; ``enter(place)`` comes before it begins or goes on."""
+
+    def __init__(
+        self,
+        machine: RunningProgram,
+        places: Iterator[Place],
+        run: Callable[[], None],
+        enter: Callable[[Place], None],
+    ) -> None:
+        self._machine, self._places, self._run, self._enter = machine, places, run, enter
+        self._waiting: list[_Program] = []
+        self._present: _Program | None = None
+        self._threads: list[threading.Thread] = []
+        self._error: BaseException | None = None
+        self._ended = threading.Semaphore(0)
+        #: how often memory has changed
+        self.changes = 0
+
+    def run_all(self) -> None:
+        """Run every program to its end; KernelDeadlock when none can go on."""
+        try:
+            self._work(next(self._places, None))
+            if self._waiting:
+                self._waiting.pop(0).turn.release()
+                self._ended.acquire()
+        except BaseException as error:
+            self._give_up(error)
+        for thread in self._threads:
+            thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def ask(self, what: Callable[[], str]) -> None:
+        """The running program asks for words that others may change; ``what`` names them."""
+        present = self._present
+        if present is None:
+            return
+        if present.changes != self.changes:
+            present.asked, present.changes = 0, self.changes
+        present.asked += 1
+        if present.asked % _PATIENCE == 0:
+            present.line, present.what = here(), what()
+            self._hand_over(present)
+
+    def _work(self, place: Place | None) -> None:
+        """Run the program ``place``, and those that nobody has begun."""
+        while place is not None:
+            self._present = _Program(place, self.changes)
+            self._enter(place)
+            self._run()
+            self.changes += 1  # an end is something that happens
+            place = next(self._places, None)
+
+    def _beside(self, place: Place) -> None:
+        """:meth:`_work` in a thread of its own; then others go on."""
+        try:
+            with np.errstate(all="ignore"):
+                self._work(place)
+        except BaseException as error:
+            self._give_up(error)
+            return
+        (self._waiting.pop(0).turn if self._waiting else self._ended).release()
+
+    def _hand_over(self, present: _Program) -> None:
+        """Others run until it is the turn of ``present`` again."""
+        self._waiting.append(present)
+        follower = next((p for p in self._waiting if p.changes != self.changes), None)
+        if follower is None and (place := next(self._places, None)) is not None:
+            if not self._threads:
+                forks.in_child(self._alone)
+            context = copy_context()
+            thread = threading.Thread(target=context.run, args=(self._beside, place), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        else:
+            if follower is None and all(p.asked >= _MOST for p in self._waiting):
+                raise self._deadlock()
+            follower = follower or self._waiting[0]
+            self._waiting.remove(follower)
+            follower.turn.release()
+        present.turn.acquire()
+        if self._error is not None:
+            raise _GivenUp
+        self._present = present
+        self._enter(present.place)
+
+    def _alone(self) -> None:
+        """In a child that the running program has forked there is no other: the threads of those are the parent's."""
+        self._waiting.clear()
+        self._threads.clear()
+
+    def _give_up(self, error: BaseException) -> None:
+        """End all programs because of ``error``, the first."""
+        if self._error is None and not isinstance(error, _GivenUp):
+            self._error = error
+        waiting, self._waiting = self._waiting, []
+        for program in waiting:
+            program.turn.release()
+        self._ended.release()
+
+    def _deadlock(self) -> KernelDeadlock:
+        """Who waits for what."""
+        lines = [
+            f"program {p.place} waits{_at(p.line)} for {p.what}, asked {p.asked} times"
+            for p in self._waiting[:_NAMED]
+        ]
+        if len(self._waiting) > _NAMED:
+            lines.append(f"and {len(self._waiting) - _NAMED} more")
+        return self._machine.kernel_error(
+            f"deadlock: what all programs wait for never comes; {'; '.join(lines)}",
+            KernelDeadlock,
+            remedy="signal what the loop waits for, or have it end",
+        )
+
+
+def _at(place: SourceLocation | None) -> str:
+    return "" if place is None else f" at {place.file}:{place.line}:{place.column + 1}"
