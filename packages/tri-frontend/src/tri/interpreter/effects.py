@@ -16,7 +16,6 @@ from tri.interpreter.floats import single, widen
 from tri.interpreter.memory import poison
 from tri.interpreter.races import semantics_of
 from tri.language import types as t
-from tri_core.dialects.tt.enums import CacheModifier
 from tri_core.errors import Unsupported
 from tri_core.printing import NARROWEST_FLOAT, hexadecimal, hexadecimal_float, line_format
 from tri_runtime.races import Semantics
@@ -64,7 +63,7 @@ def _load(call: Call) -> Array:
     mask = rest[0].data if rest else None
     other = rest[1].data if len(rest) > 1 else None
     memory = call.machine.memory
-    if not call.attributes.get("isVolatile") and call.attributes.get("cache") != CacheModifier.CV:
+    if not call.attributes.get("isVolatile") and call.attributes.get("cache") != _CV:
         return memory.load(pointers, call.result, mask, other)
     memory.ask(pointers, call.dtype.itemsize, "load")
     with memory.volatile(pointers, mask, call.dtype.itemsize):
@@ -98,6 +97,8 @@ def _unsigned(function: Callable[[Data, Data], Data]) -> _Update:
     return lambda old, new: np.asarray(function(unsigned(old), unsigned(new))).view(old.dtype)
 
 
+#: the number of tt.CacheModifier for loads that go to memory each time
+_CV = 7
 #: by the numbers of tt.AtomicOp
 _UPDATES: dict[int, _Update] = {
     1: np.bitwise_and,
