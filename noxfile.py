@@ -294,6 +294,24 @@ def inductor(session: nox.Session) -> None:
 
 
 @nox.session
+def card(session: nox.Session) -> None:
+    """Ten minutes of a GPU: random kernels, programs that wait for each other, wide shapes: ``nox -s card -- --target nvidia --seed 1``.
+
+    Outputs are poisoned before every run and compared with NumPy; a seed draws the same kernels each time.
+    """
+    arguments = dict(zip(session.posargs[::2], session.posargs[1::2], strict=True))
+    target, seed = arguments.get("--target", "nvidia"), arguments.get("--seed", "0")
+    session.install(TORCH if "--torch" not in arguments else arguments["--torch"], "hypothesis>=6", "rich")
+    _install(session, [*CORE, *_backend_of(target)])
+    sweep = ("--targets", f"numpy,{target}", "--seed", seed, "--count", "1000000")
+    session.run("python", "-m", "integration.random_kernels", *sweep, "--minutes", "4")
+    session.run("python", "-m", "integration.random_programs", *sweep, "--minutes", "2")
+    session.run(
+        "python", "-m", "integration.programs", "--target", target, "--scale", "large", "--most", "300"
+    )
+
+
+@nox.session
 def language(session: nox.Session) -> None:
     """Probe every public name of Triton 3.9 on every backend, and write ``docs/language.md``."""
     _install(session, _packages(), editable=True)

@@ -16,14 +16,15 @@ from typing import get_args
 from rich.console import Console
 from rich.progress import Progress
 
+from integration.device_arrays import device_of
 from integration.programs.program import Case, Scale
-from integration.programs.running import Outcome, compiled, on_device, outcomes, run
+from integration.programs.running import Outcome, compiled, outcomes, run
 from integration.programs.table import all_cases, choices_of, crossed, sample
 
 
 def _chosen(options: argparse.Namespace) -> list[Case]:
     choices = choices_of(options.target)
-    scale: Scale = options.scale or ("small" if on_device(options.target) is None else "large")
+    scale: Scale = options.scale or ("small" if device_of(options.target) is None else "large")
     if options.all or options.crossed:
         found = list((all_cases if options.all else crossed)(choices, scale=scale))
     else:

@@ -9,25 +9,21 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 import tri
 from integration.changes import Change, changed
+from integration.device_arrays import device_of, to_device, to_host
 from integration.programs.program import Array, Case, Data
 from integration.programs.table import PROGRAMS
 from tri_core.compiler import CompiledKernel
 from tri_core.errors import OutOfResources
 
-__all__ = ["Outcome", "compiled", "error_of", "kernels", "launched", "on_device", "outcomes", "run"]
+__all__ = ["Outcome", "compiled", "error_of", "kernels", "launched", "outcomes", "run"]
 
 logger = logging.getLogger(__name__)
-
-#: what PyTorch calls the devices of a backend that is not simulated
-_DEVICES = {"nvidia": "cuda", "amd": "cuda", "intel": "xpu"}
-_FROM_HOST = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
 
 
 @dataclass(frozen=True)
@@ -39,24 +35,6 @@ class Outcome:
     refused: str = ""
     error: float = 0.0
     seconds: float = 0.0
-
-
-def on_device(target: str) -> str | None:
-    """The PyTorch device whose arrays a launch on ``target`` needs; None: arrays of the host."""
-    return _DEVICES.get(target.partition(":")[0])
-
-
-def _to_device(array: Array, device: str) -> Any:
-    """A tensor of the same type, order and bits."""
-    torch = import_module("torch")
-    bits = array.view(_FROM_HOST[array.itemsize])
-    return torch.from_numpy(bits).to(device).view(getattr(torch, array.dtype.name))
-
-
-def _to_host(tensor: Any, like: Array) -> Array:
-    torch = import_module("torch")
-    made: Array = tensor.view(getattr(torch, _FROM_HOST[like.itemsize])).cpu().numpy().view(like.dtype)
-    return made
 
 
 def error_of(found: Sequence[Array], expected: Sequence[Array]) -> float:
@@ -79,14 +57,14 @@ def launched(case: Case, target: str) -> Sequence[Array]:
 
 def _launched(case: Case, target: str, data: Data) -> Sequence[Array]:
     """What the launch leaves in the outputs."""
-    program, device = PROGRAMS[case.program], on_device(target)
+    program, device = PROGRAMS[case.program], device_of(target)
     with changed(target, Change(without=case.without)), tri.target(target):
         if device is None:
             program.launch(data, case, _launch)
             return data.outputs
-        given = Data(*([_to_device(x, device) for x in part] for part in (data.inputs, data.outputs)))
+        given = Data(*([to_device(x, device) for x in part] for part in (data.inputs, data.outputs)))
         program.launch(given, case, _launch)
-        return [_to_host(x, like) for x, like in zip(given.outputs, data.outputs, strict=True)]
+        return [to_host(x, like) for x, like in zip(given.outputs, data.outputs, strict=True)]
 
 
 def run(case: Case, target: str) -> Outcome:

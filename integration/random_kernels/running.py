@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import tri
+from integration.device_arrays import device_of, to_device, to_host
 from integration.random_kernels.model import evaluate
 from integration.random_kernels.productions import PRODUCTIONS
 from integration.random_kernels.program import INPUT, RandomKernel, Stored
@@ -107,11 +108,11 @@ def poisoned(output: Stored) -> Array:
     return made
 
 
-def arguments(kernel: RandomKernel, outputs: Sequence[Array]) -> list[Any]:
+def arguments(kernel: RandomKernel, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
     """The arguments of a launch, in the order of the parameters; views share the memory of ``outputs``."""
     views = [] if kernel.program is None else kernel.program.parameters.views
     again = [outputs[view.output][view.first :] for view in views]
-    pointers, scalars = [*inputs_of(kernel), *outputs, *again], [kernel.trip_count, kernel.flag]
+    pointers, scalars = [*inputs, *outputs, *again], [kernel.trip_count, kernel.flag]
     first = kernel.program is not None and kernel.program.parameters.scalars_first
     return [*scalars, *pointers] if first else [*pointers, *scalars]
 
@@ -138,11 +139,19 @@ def run(kernel: RandomKernel, target: str, **options: int) -> list[Array]:
     if target == "numpy":
         evaluate(kernel, PRODUCTIONS, inputs_of(kernel), outputs)
         return outputs
+    inputs, device = inputs_of(kernel), device_of(target)
+    given = (
+        [inputs, outputs]
+        if device is None
+        else [[to_device(x, device) for x in part] for part in (inputs, outputs)]
+    )
     function = loaded(kernel.source)
     launched = {"num_warps": kernel.num_warps, **dict(kernel.options), **options}
     with _context(target):
-        function[(1,)](*arguments(kernel, outputs), **launched, enable_fp_fusion=False)
-    return outputs
+        function[(1,)](*arguments(kernel, *given), **launched, enable_fp_fusion=False)
+    return (
+        outputs if device is None else [to_host(x, like) for x, like in zip(given[1], outputs, strict=True)]
+    )
 
 
 def agree(output: Stored, left: Array, right: Array) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from integration.random_kernels.program import RandomKernel, Step, steps
-from integration.random_kernels.running import arguments, poisoned
+from integration.random_kernels.running import arguments, inputs_of, poisoned
 from integration.random_kernels.source import triton_source
 from integration.random_kernels.values import Array, is_signed
 
@@ -148,7 +148,7 @@ class TritonInterpreter:
     def run(self, kernel: RandomKernel) -> list[Array]:
         """What ``kernel`` stores; :class:`TritonError` when it can't."""
         outputs = [poisoned(o) for o in kernel.outputs]
-        given = arguments(kernel, outputs)
+        given = arguments(kernel, inputs_of(kernel), outputs)
         sent = [_sent(a, given[:i]) for i, a in enumerate(given)]
         answer = self._ask({"source": triton_source(kernel.source), "arguments": sent})
         if "error" in answer:

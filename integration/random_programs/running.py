@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import tri
+from integration.device_arrays import device_of, to_device, to_host
 from integration.random_kernels.running import aligned, loaded
 from integration.random_kernels.values import Array, numpy_dtype
 from integration.random_programs.patterns import PATTERNS
@@ -71,11 +72,14 @@ def run(kernel: Programs, target: str) -> list[Array]:
     if target == "numpy":
         found = expected(kernel)
     else:
-        found = _arrays(kernel)
+        found, device = _arrays(kernel), device_of(target)
+        given = found if device is None else {name: to_device(x, device) for name, x in found.items()}
         with _context(kernel, target):
             loaded(kernel.source)[(kernel.shape.programs,)](
-                *found.values(), num_warps=kernel.num_warps, num_stages=kernel.num_stages
+                *given.values(), num_warps=kernel.num_warps, num_stages=kernel.num_stages
             )
+        if device is not None:
+            found = {name: to_host(given[name], like) for name, like in found.items()}
     return [found[memory.name] for memory in memories(kernel) if memory.compared]
 
 

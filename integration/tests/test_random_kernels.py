@@ -80,7 +80,9 @@ def test_a_view_is_the_memory_of_its_output() -> None:
     kernel = next(_with("shifted", down=False))
     assert kernel.program is not None
     parameters, outputs = kernel.program.parameters, [running.poisoned(o) for o in kernel.outputs]
-    given = dict(zip(parameters.order, running.arguments(kernel, outputs), strict=True))
+    given = dict(
+        zip(parameters.order, running.arguments(kernel, running.inputs_of(kernel), outputs), strict=True)
+    )
     for view in parameters.views:
         given[view.name][0] = 1
         assert outputs[view.output][view.first] == 1
@@ -92,13 +94,15 @@ def test_a_fault_with_overlaps_is_found_and_shrinks(monkeypatch: pytest.MonkeyPa
 
     def fails(kernel: RandomKernel) -> bool:
         with monkeypatch.context() as patch:
-            patch.setattr(running, "arguments", lambda k, o: apart(k, o))
+            patch.setattr(running, "arguments", apart)
             other = running.run(kernel, "cpu")
         return running.difference(kernel, ("numpy", "cpu"), running.run(kernel, "numpy"), other) is not None
 
-    def apart(kernel: RandomKernel, outputs: Sequence[Array]) -> list[Any]:
+    def apart(kernel: RandomKernel, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[Any]:
         kept = {id(output) for output in outputs}
-        return [a if isinstance(a, int) or id(a) in kept else a.copy() for a in right(kernel, outputs)]
+        return [
+            a if isinstance(a, int) or id(a) in kept else a.copy() for a in right(kernel, inputs, outputs)
+        ]
 
     kernel = next(k for k in _with("shifted", down=True) if fails(k))
     smaller = shrunk(kernel, fails)
