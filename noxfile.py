@@ -301,7 +301,7 @@ def card(session: nox.Session) -> None:
     """
     arguments = dict(zip(session.posargs[::2], session.posargs[1::2], strict=True))
     target, seed = arguments.get("--target", "nvidia"), arguments.get("--seed", "0")
-    session.install(TORCH if "--torch" not in arguments else arguments["--torch"], "hypothesis>=6", "rich")
+    session.install("torch", "hypothesis>=6", "rich")
     _install(session, [*CORE, *_backend_of(target)])
     sweep = ("--targets", f"numpy,{target}", "--seed", seed, "--count", "1000000")
     session.run("python", "-m", "integration.random_kernels", *sweep, "--minutes", "4")

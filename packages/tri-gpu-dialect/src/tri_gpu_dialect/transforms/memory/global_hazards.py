@@ -97,6 +97,13 @@ class _Site:
         kinds = [_kind(site.op) for site in (self, other)]
         return kinds[0] is not None and kinds[0] == kinds[1] and not (_is_used(self.op) or _is_used(other.op))
 
+    def is_like(self, other: _Site) -> bool:
+        """Whether both do the same to the same memory; where in it is another question."""
+        one, two = (
+            (s.roots, s.reads, s.writes, s.is_block_copy, _kind(s.op), _is_used(s.op)) for s in (self, other)
+        )
+        return one == two
+
     @property
     def type(self) -> ir.Type:
         """Of the tensor that says where elements are: pointers, offsets or what is accessed; of the pointer, of a scalar."""
@@ -145,6 +152,8 @@ class GlobalWalk(PathWalk[State]):
     loops: list[ir.Operation] = field(default_factory=list)
     barriers: list[ir.Operation] = field(default_factory=list)
     addresses: TileAddress = field(default_factory=TileAddress)
+    #: accesses that stand for those like them, by block
+    models: dict[ir.Block, list[int]] = field(default_factory=dict)
 
     @classmethod
     def through(cls, function: ir.Operation) -> None:
@@ -179,7 +188,18 @@ class GlobalWalk(PathWalk[State]):
             passed = _LEAVING if site.writes else _NOTHING
         else:
             passed = _UNDER_WAY if copies_to_shared(op) else _NOTHING
-        return pending | {_Pending(number, frozenset(), passed)}
+        return pending | {_Pending(self._model(number), frozenset(), passed)}
+
+    def _model(self, number: int) -> int:
+        """The first access of the block that whatever follows waits for as it does for access ``number``: what is pending stays short."""
+        site = self.sites[number]
+        models = self.models.setdefault(site.op.block, [])
+        for model in models:
+            first = self.sites[model]
+            if first.is_like(site) and self._by_same_threads(first, site, frozenset()):
+                return model
+        models.append(number)
+        return number
 
     def _barrier(self, op: ir.Operation, pending: State) -> State:
         left = frozenset(p for p in pending if p.passed in _NOT_DONE)
