@@ -12,6 +12,7 @@ import pytest
 
 import tri
 import tri.language as tl
+from tri_core.errors import SimulationError
 
 SMALL = [["tt.divisibility", 16], ["tt.pointer_range", 32]]
 
@@ -114,3 +115,69 @@ def test_others_swap_words(arch: str, element: str) -> None:
     text = str(compiled(f"amd:{arch}", element, side_by_side=True).asm["amdgcn"])
     assert "cmpswap" in text
     assert "pk_add" not in text
+
+
+@tri.jit
+def update_between(out, x, skipped, COLUMNS: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, COLUMNS)
+    tl.atomic_add(out + row + i * skipped, tl.load(x + i), sem="relaxed")
+
+
+@tri.jit
+def update_row(out, x, COLUMNS: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, COLUMNS)
+    offsets = row + i * 2
+    tl.atomic_add(out + offsets, tl.load(x + i), sem="relaxed")
+
+
+@tri.jit
+def update_behind(out, x, COLUMNS: tl.constexpr):
+    i = tl.arange(0, COLUMNS)
+    tl.atomic_add(out + 1 + i * 2, tl.load(x + i), sem="relaxed")
+
+
+def _compiled_where(function: Any, target: str, element: str, *, small: bool, **constants: Any) -> Any:
+    kinds = {"out": f"*{element}", "x": f"*{element}"} | dict.fromkeys(constants, "constexpr")
+    facts: dict[Any, Any] = {(i,): SMALL if small else SMALL[:1] for i in range(2)}
+    source = tri.ASTSource(function, kinds, constants, facts)
+    return tri.compile(source, target=target, options={"num_warps": 1})
+
+
+@pytest.mark.parametrize("small", [True, False])
+@pytest.mark.parametrize(
+    ("function", "programs", "constants"),
+    [(update_between, 2, {"skipped": 2}), (update_row, 2, {}), (update_behind, 1, {})],
+)
+@pytest.mark.parametrize(
+    ("arch", "element"), [("gfx90a", "fp16"), ("gfx942", "fp16"), ("gfx950", "bf16"), ("gfx1201", "bf16")]
+)
+def test_words_that_begin_before_the_pointer(
+    arch: str, element: str, function: Any, programs: int, constants: dict[str, int], small: bool
+) -> None:
+    """The second half of a word is where the base, or a lane's offset, is: the instruction's offset isn't negative."""
+    made = _compiled_where(function, f"sim:amd:{arch}", element, small=small, COLUMNS=32, **constants)
+    out, x = np.arange(64.0), np.arange(32.0) + 1
+    held = bits(out, element)
+    made[(programs, 1, 1)](held, bits(x, element))
+    wanted = out.copy()
+    for row in range(programs):
+        wanted[row + (programs == 1) :: 2] += x
+    np.testing.assert_array_equal(numbers(held), wanted)
+
+
+@pytest.mark.parametrize("count", [1, 3, 5])
+@pytest.mark.parametrize("small", [True, False])
+@pytest.mark.parametrize(("arch", "element"), [("gfx942", "fp16"), ("gfx950", "bf16"), ("gfx1201", "fp16")])
+def test_the_last_word_may_end_behind_the_array(arch: str, element: str, small: bool, count: int) -> None:
+    held, old = bits(np.arange(count), element), bits(np.zeros(256), element)
+    made = compiled(f"sim:amd:{arch}", element, side_by_side=False, small=small)
+    made[(1, 1, 1)](held, old, bits(np.ones(256), element), count, 1)
+    np.testing.assert_array_equal(numbers(held), np.arange(count) + 1)
+    np.testing.assert_array_equal(numbers(old)[:count], np.arange(count))
+
+
+def test_an_element_behind_the_array_is_an_error_also_in_the_word_of_one_inside() -> None:
+    held, old = bits(np.arange(3), "fp16"), bits(np.zeros(256), "fp16")
+    made = compiled("sim:amd:gfx942", "fp16", side_by_side=False)
+    with pytest.raises(SimulationError, match=r"of 2 bytes at .* outside of any buffer"):
+        made[(1, 1, 1)](held, old, bits(np.ones(256), "fp16"), 4, 1)

@@ -28,7 +28,7 @@ from tri_core.ir.traits import Pure
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
-from tri_runtime.simulator import CTA
+from tri_runtime.simulator import CTA, SubwordMemory
 
 __all__ = [
     "AHEAD",
@@ -203,14 +203,19 @@ class BufferAtomicOp(MachineOp, dialect=AMDG, name="raw_buffer_atomic"):
     """Read-modify-write (``kind``, an ``AtomicOp``) of i32 or f32, or an addition of two f16 or bf16 in a word, at ``offset`` plus ``uniform`` bytes, relaxed; gives the old value.
 
     Out of bounds nothing is done, and the old value is zero.
+
+    Where the word is that around a float without a neighbour, ``element`` is the offset of this, and ``element_bytes`` its size: the
+    rest of the word, to which negative zero is added, may lie behind the user's array.  Elsewhere they are ``offset`` and the word's.
     """
 
     value: _In
     buffer: _In
     offset: _In
     uniform: _In
+    element: _In
     kind: ir.IntegerAttr
     cache: ir.IntegerAttr
+    element_bytes: ir.IntegerAttr
     result: _Out
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
@@ -222,15 +227,18 @@ class BufferAtomicOp(MachineOp, dialect=AMDG, name="raw_buffer_atomic"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """One thread after the other, where in bounds."""
-        value, *place = operands
-        address, inside = resolved(cta, *place)
+        value, buffer, offset, uniform, element = operands
+        address, inside = resolved(cta, buffer, offset, uniform)
         update, memory = _UPDATES[AtomicOp(self.kind.value)], cta.memory(1)
         if str(getattr(self.value.type, "element_type", "")) == "bf16":
             update = _on_bf16(update)
         word = value.dtype if value.ndim == 1 else np.dtype(np.int32)
         old = np.zeros_like(value)
-        threads = np.flatnonzero(inside)
-        with _atomic(cta, address[threads], threads, word.itemsize), np.errstate(over="ignore"):
+        threads, elements, nbytes = np.flatnonzero(inside), address, self.element_bytes.value
+        if nbytes < word.itemsize:
+            elements = address + (element.astype(np.int64) - offset.astype(np.int64)) % word.itemsize
+            memory = SubwordMemory(memory, elements, nbytes)
+        with _atomic(cta, elements[threads], threads, nbytes), np.errstate(over="ignore"):
             for thread in threads:
                 alone = np.arange(cta.num_threads) == thread
                 loaded = memory.load(address, word, alone)[thread : thread + 1]

@@ -16,7 +16,7 @@ A descriptor covers 4 GiB at most, so one of these must hold:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tri_backend_amd.dialect.block import BUFFER, UNIFORM
@@ -152,9 +152,11 @@ def place_of_access(ctx: Lowering, op: ir.Operation) -> Place | None:
     return replace(place, uniform=_uniform(ctx, op.operands[0]))
 
 
-def _through_a_buffer(generic: Rule) -> Rule:
+def _through_a_buffer(
+    generic: Rule, where: Callable[[Lowering, ir.Operation], Place | None] = place_of_access
+) -> Rule:
     def rule(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered] | None:
-        place, words = place_of_access(ctx, op), ctx.hw
+        place, words = where(ctx, op), ctx.hw
         if place is None or not isinstance(words, AmdPrimitives):
             return generic(ctx, op)
         with words.buffer(ctx.b, ctx.scalar(place.base), place.window, place.uniform):
@@ -170,9 +172,32 @@ def _load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return [load_tensor(ctx, op, view.ptr, view.mask, other)]
 
 
+def _widened(place: Place) -> Place | None:
+    """``place`` for words around elements: these begin before the elements, so maybe before the base.
+
+    A lane's offset, which must not be negative, may be where all else is uniform.  Only a window around the base has room.
+    """
+    return None if place.window == FORWARD else replace(place, window=AROUND)
+
+
+def _in_pairs(ctx: Lowering, op: ir.Operation) -> bool:
+    """Whether ``op``, a read-modify-write, changes pairs, of which an element may be the second."""
+    kind = AtomicOp(ir.IntegerAttr(op.attributes["atomic_rmw_op"]).value)
+    return ctx.hw.atomic_width(kind, ctx.element(op.operands[1].type)) > 1
+
+
+def _place_of_update(ctx: Lowering, op: ir.Operation) -> Place | None:
+    """Where ``op``, a read-modify-write, may go through a buffer descriptor."""
+    place = place_of_access(ctx, op)
+    return _widened(place) if place is not None and _in_pairs(ctx, op) else place
+
+
 def _updates(ctx: Lowering, op: ir.Operation) -> bool:
     """Whether ``op``, a read-modify-write, may be a buffer atomic."""
-    if not isinstance(ctx.hw, AmdPrimitives) or _place(ctx, op) is None:
+    if not isinstance(ctx.hw, AmdPrimitives):
+        return False
+    place = _place(ctx, op)
+    if place is None or (_in_pairs(ctx, op) and _widened(place) is None):
         return False
     kind, scope = (ir.IntegerAttr(op.attributes[n]).value for n in ("atomic_rmw_op", "scope"))
     # fences order a tile as a whole: its atomics are relaxed
@@ -185,5 +210,5 @@ def add_rules(table: LoweringTable) -> None:
     for name, generic in (("tt.load", _load), ("tt.store", generic_rule("tt.store"))):
         rule = _through_a_buffer(generic)
         table.add(name, rule, benefit=10, when=has_place, owner=f"{__name__}.{name}")
-    rule = _through_a_buffer(generic_rule("tt.atomic_rmw"))
+    rule = _through_a_buffer(generic_rule("tt.atomic_rmw"), _place_of_update)
     table.add("tt.atomic_rmw", rule, benefit=10, when=_updates, owner=f"{__name__}.tt.atomic_rmw")

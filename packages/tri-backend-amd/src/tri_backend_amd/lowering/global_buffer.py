@@ -19,7 +19,7 @@ from tri_backend_amd.lowering.cache_policy import aux_word
 from tri_core.dialects.tt.enums import AtomicOp
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
-from tri_gpu_dialect.lowering import Access, Builder
+from tri_gpu_dialect.lowering import Access, Builder, element_in_word
 
 __all__ = ["GlobalBuffer"]
 
@@ -112,8 +112,14 @@ class GlobalBuffer:
             "kind": ir.IntegerAttr.get(b.i32, kind),
             "cache": ir.IntegerAttr.get(b.i32, _DEVICE.get(self.family, 0)),
         }
-        place = [self.descriptor, *self._offsets(b, pointer, predicate)]
-        return BufferAtomicOp.build([value, *place], [value.type], attributes)[0]
+        lane, same = self._offsets(b, pointer, predicate)
+        element, nbytes = lane, 4
+        if (narrow := element_in_word(pointer)) is not None:
+            address, nbytes = narrow
+            element, _ = self._offsets(b, address, predicate)
+        attributes["element_bytes"] = ir.IntegerAttr.get(b.i32, nbytes)
+        operands = [value, self.descriptor, lane, same, element]
+        return BufferAtomicOp.build(operands, [value.type], attributes)[0]
 
     def _offsets(
         self, b: Builder, pointer: ir.Value, predicate: ir.Value | None

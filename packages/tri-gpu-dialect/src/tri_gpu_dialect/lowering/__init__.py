@@ -29,6 +29,7 @@ from tri_gpu_dialect.lowering.primitives import (
 )
 from tri_gpu_dialect.lowering.printing import fill_format, format_for_c, print_in_simulator
 from tri_gpu_dialect.lowering.rules import generic_rule, generic_table
+from tri_gpu_dialect.lowering.rules.swap_loops import element_in_word
 from tri_gpu_dialect.lowering.table import Condition, LoweringTable, Rule, RuleEntry
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "TableFactory",
     "Token",
     "add_constant_offsets",
+    "element_in_word",
     "fill_format",
     "format_for_c",
     "generic_rule",

@@ -8,6 +8,7 @@ from tri_runtime.simulator.launch import Machine, simulate
 from tri_runtime.simulator.memory import Access, Allocation, Memory
 from tri_runtime.simulator.program import External, Program
 from tri_runtime.simulator.scene import Scene, Site
+from tri_runtime.simulator.subword import SubwordMemory
 from tri_runtime.simulator.tracking import Tracker
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Program",
     "Scene",
     "Site",
+    "SubwordMemory",
     "Tracker",
     "as_cta",
     "simulate",

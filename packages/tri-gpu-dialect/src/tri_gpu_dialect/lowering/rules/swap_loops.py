@@ -20,7 +20,10 @@ from tri_gpu_dialect.lowering.primitives import Access, AtomicAccess
 from tri_gpu_dialect.lowering.rules.floats import from_f32, is_emulated, to_f32
 from tri_gpu_dialect.lowering.words import bit_width, is_pointer
 
-__all__ = ["compare_and_swap", "modify", "word_around"]
+__all__ = ["compare_and_swap", "element_in_word", "modify", "word_around"]
+
+#: attribute of a word's address: bytes of the element at its base
+_WORD = "ttg.word"
 
 
 def modify(
@@ -87,8 +90,15 @@ def word_around(b: Builder, address: ir.Value, bits: int) -> tuple[ir.Value, ir.
     """The aligned word of 32 bits around the element of ``bits`` at ``address``: its address, and how many bits up the element is."""
     above = b.and_(b.ptr_to_int(address), b.int_(3, 64))
     start = b.gep(address, b.sub(b.int_(0, 64), above), b.i8)
-    start.owner.attributes["ttg.word"] = ir.IntegerAttr.get(b.i32, bits // 8)
+    start.owner.attributes[_WORD] = ir.IntegerAttr.get(b.i32, bits // 8)
     return start, b.shl(b.int_cast(above, b.i32), 3)
+
+
+def element_in_word(address: ir.Value) -> tuple[ir.Value, int] | None:
+    """The address, and the bytes, of the element that :func:`word_around` made ``address`` for; None for other addresses."""
+    if isinstance(address, ir.BlockArgument) or _WORD not in address.owner.attributes:
+        return None
+    return address.owner.operands[0], ir.IntegerAttr(address.owner.attributes[_WORD]).value
 
 
 @dataclass(frozen=True)
