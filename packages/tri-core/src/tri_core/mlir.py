@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,6 @@ from typing import Any
 
 from tri_core import forks
 from tri_core.bindings import (
-    ROOT,
     arith,
     builtin,
     cf,
@@ -32,6 +30,7 @@ from tri_core.bindings import (
     scf,
     ub,
 )
+from tri_core.dialect_loading import LoadedDialects
 from tri_core.errors import Unsupported
 from tri_core.interrupts import deferred
 
@@ -76,13 +75,14 @@ class IRRegistry:
 
         It is loaded at once, unless another thread works with IR: then when this one begins to.  Waiting for that
         thread would be a deadlock: modules register dialects while they are imported, and it may import them, too.
+        What is defined of a dialect later is loaded when it is registered again, text is parsed, or work with IR begins.
         """
         name: str = dialect.DIALECT_NAMESPACE
-        if self.dialects.get(name) is dialect:
-            return
+        known = self.dialects.get(name) is dialect
         if self.dialects.setdefault(name, dialect) is not dialect:
             raise ValueError(f"dialect {name!r} is registered twice")
-        _unloaded.append(dialect)
+        if not known:
+            _unloaded.append(dialect)
         if _lock.acquire(blocking=False):
             try:
                 if _context is not None:
@@ -129,23 +129,17 @@ _lock = forks.RLock()
 _context: ir.Context | None = None
 #: registered dialects that the context lacks
 _unloaded: deque[type[ext.Dialect]] = deque()
+_loaded = LoadedDialects()
 
 
 def _load_all(into: ir.Context) -> None:
-    """Load what is registered; the caller holds the lock."""
-    if _unloaded:
-        with deferred():
+    """Load what is registered, and what was defined of it since; the caller holds the lock."""
+    if _unloaded or _loaded.grown():
+        with deferred(), into, ir.Location.unknown():
             while _unloaded:
-                _load(_unloaded.popleft(), into)
-
-
-def _load(dialect: type[ext.Dialect], into: ir.Context) -> None:
-    # the bindings look for a module of each dialect they meet, again for every op while they find none (8 us)
-    module = f"{ROOT}.dialects.{dialect.DIALECT_NAMESPACE}"
-    sys.modules.setdefault(module, sys.modules[dialect.__module__])
-    with into, ir.Location.unknown():
-        if not into.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
-            dialect.load()
+                _loaded.load(_unloaded.popleft(), into)
+            for dialect in _loaded.grown():
+                _loaded.extend(dialect)
 
 
 def context() -> ir.Context:
@@ -202,6 +196,7 @@ def parse(text: str) -> ir.Module:
     from tri_core.text.depth import check_depth
 
     check_depth(text)
+    context()  # has what was defined meanwhile
     try:
         return ir.Module.parse(text)
     except ir.MLIRError as error:
