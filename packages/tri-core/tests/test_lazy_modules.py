@@ -16,11 +16,11 @@ from tri_core.lazy_modules import absent, lazy_module
 
 _LLVM = """
 import sys
-import tri_core.mlir as mlir
+from tri_core import bindings, mlir
 with mlir.session():
     module = mlir.ir.Module.parse("llvm.func @f() { llvm.return }")
     assert [op.operation.name for op in module.body] == ["llvm.func"]
-    gen = f"{mlir.ROOT}.dialects._llvm_ops_gen"
+    gen = f"{bindings.ROOT}.dialects._llvm_ops_gen"
     print(gen in sys.modules)
     print(type(list(module.body)[0]) is mlir.llvm.LLVMFuncOp, mlir.llvm.LLVMFuncOp.OPERATION_NAME)
     print(type(list(mlir.ir.Module.parse("llvm.func @f() { llvm.return }").body)[0]) is mlir.llvm.LLVMFuncOp)
