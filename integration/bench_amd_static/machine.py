@@ -20,6 +20,9 @@ _FACTS = {
     "lds": r"\.group_segment_fixed_size:\s*(\d+)",
 }
 
+#: an instruction that does nothing, of which alignment is made
+_PADDING = "s_nop 0"
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -67,9 +70,20 @@ def _matrix(body: list[str]) -> int:
     return sum(line.startswith(_MATRIX) for line in body)
 
 
+def _without_padding(lines: list[str]) -> list[str]:
+    """``lines`` without what aligns the labels behind it."""
+    kept: list[str] = []
+    for line in lines:
+        if line[-1] == ":":
+            while kept and kept[-1] == _PADDING:
+                kept.pop()
+        kept.append(line)
+    return kept
+
+
 def counted(assembly: str) -> Counts:
     """The counts of one kernel."""
-    lines = instructions(assembly)
+    lines = _without_padding(instructions(assembly))
     loop = steady_loop(lines)
     body = [line for line in lines if line[-1] != ":"]
     accesses = [
