@@ -108,7 +108,7 @@ def test_sizes_of_64_bits(rows) -> None:
     with tri.target(TARGET):
         made = wide[(1,)](x, y, rows, 18, 24, 16)
     assert made.asm["ttgir"].count("ttng.async_copy") >= 1
-    assert "scf.if" not in made.asm["ttir"]
+    assert made.asm["ttir"].count("scf.if") == 1  # of the store: rows of 18 elements end inside of 16 bytes
     expected[:rows, :16] = x[:rows, :16]
     np.testing.assert_array_equal(y, expected)
 

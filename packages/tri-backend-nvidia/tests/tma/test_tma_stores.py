@@ -68,3 +68,63 @@ def test_an_option_must_be_given() -> None:
     """Tiles leave by TMA otherwise."""
     _, text = multiplied(128, 128, np.float16)
     assert "tt.own_rows" not in text
+
+
+@tri.jit
+def stored(target, x, M: tl.constexpr, N: tl.constexpr, START: tl.constexpr, ADD: tl.constexpr):
+    block = tl.load(x + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
+    if ADD:
+        target.atomic_add([0, START], block)
+    else:
+        target.store([0, START], block)
+
+
+@tri.jit
+def stored_where_it_is_made(
+    out,
+    x,
+    width,
+    M: tl.constexpr,
+    N: tl.constexpr,
+    START: tl.constexpr,
+    ADD: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    if WIDTH:
+        width = WIDTH
+    stored(tl.make_tensor_descriptor(out, (M, width), (2 * N, 1), (M, N)), x, M, N, START, ADD)
+
+
+@pytest.mark.parametrize("way", ["host", "made of a constant", "made of a parameter"])
+@pytest.mark.parametrize("add", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "width", "start"),
+    [(np.int32, 27, 0), (np.int32, 28, 0), (np.int32, 32, 0), (np.int32, 45, 32), (np.float16, 33, 32), (np.float16, 1, 0),
+     (np.float32, 64, 32), (np.int64, 31, 0), (np.uint32, 19, 16)],
+)  # fmt: skip
+def test_nothing_behind_a_row_is_written(dtype: type, width: int, start: int, way: str, add: bool) -> None:
+    """Stores of the hardware go on to the end of 16 bytes."""
+    random = np.random.default_rng(width)
+    x = random.integers(1, 100, (16, 32)).astype(dtype)
+    out = np.full((16, 64), 7, dtype)
+    expected = out.copy()
+    inside = max(min(width - start, 32), 0)
+    if dtype is np.int64 and add:
+        pytest.skip("no reduction of signed 64 bits")
+    part = x[:, :inside]
+    expected[:, start : start + inside] = expected[:, start : start + inside] + part if add else part
+    with tri.target("sim:nvidia:sm_90a"):
+        if way == "host":
+            kernel = stored[(1,)](
+                TensorDescriptor(out, [16, width], [64, 1], [16, 32]), x, 16, 32, start, add
+            )
+        else:
+            constant = width if way.endswith("constant") else 0
+            kernel = stored_where_it_is_made[(1,)](out, x, width, 16, 32, start, add, constant)
+    np.testing.assert_array_equal(out, expected)
+    # 1 is a constant wherever a launch says it
+    is_constant = way.endswith("constant") or (way.endswith("parameter") and width == 1)
+    ends_at_pieces = width * x.itemsize % 16 == 0 if is_constant else width % 16 == 0
+    text = kernel.asm["ttir"]
+    assert ("scf.if" in text) == (not ends_at_pieces and not is_constant)
+    assert ("tt.descriptor_" in text) == (ends_at_pieces or not is_constant)

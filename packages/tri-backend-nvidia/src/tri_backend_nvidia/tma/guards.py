@@ -1,13 +1,16 @@
-"""Where a TMA copy may begin: what is known of a block's coordinates, and what a running kernel has to be asked.
+"""Where a TMA copy may begin and end: what is known of a block's coordinates, and what a running kernel has to be asked.
 
 A box begins at a multiple of 16 bytes of its row; what is written begins at no negative coordinate, while a read may.
 Hardware ends the kernel with an illegal instruction otherwise.  CUDA C++ Programming Guide, "Multi-dimensional arrays".
+
+What is written is clipped by pieces of 16 bytes (seen on an H100, and in Triton's issue 11583): of a tensor whose rows end inside of one,
+stores and reductions change what lies behind the row, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, reduce
 
 from tri_core.dialects.tt import FuncOp
 from tri_core.ir.access import Access, access_of
@@ -23,7 +26,7 @@ from tri_gpu_dialect.analysis.ranges import Ranges
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch, launch_number
 from tri_gpu_dialect.edit import all_ops
 
-__all__ = ["conditions", "function_of", "starts_at_pieces"]
+__all__ = ["conditions", "ends_inside_pieces", "function_of", "starts_at_pieces"]
 
 #: bytes of the pieces that rows consist of
 _PIECE = 16
@@ -40,6 +43,23 @@ def function_of(op: ir.Operation) -> ir.Operation:
 def starts_at_pieces(access: ir.Operation, infos: AxisInfos) -> bool:
     """Whether the block surely begins at a multiple of 16 bytes of its row."""
     return infos.of(_coordinates(access)[-1]).of_elements(0) % _piece(access) == 0
+
+
+def ends_inside_pieces(access: ir.Operation) -> bool:
+    """Whether rows of the tensor that ``access`` goes to are known to end at no multiple of 16 bytes."""
+    number = launch_number(_row_extent(access))
+    return number is not None and number.parameter is None and number.value % _piece(access) != 0
+
+
+def _end_at_pieces(access: ir.Operation, infos: AxisInfos) -> bool:
+    """Whether they surely end at one."""
+    return infos.of(_row_extent(access)).of_elements(0) % _piece(access) == 0
+
+
+def _row_extent(access: ir.Operation) -> ir.Value:
+    """The elements of a row of the tensor that ``access`` goes to."""
+    numbers = list(_given(access).address.owner.operation.operands)[1:]
+    return numbers[len(numbers) // 2 - 1]
 
 
 def conditions(accesses: Sequence[ir.Operation]) -> list[Condition]:
@@ -117,23 +137,30 @@ def _parameter(value: ir.Value) -> ir.Value | None:
 
 
 def _condition(known: _Known, access: ir.Operation) -> ir.Value | None:
-    """A value before ``access``: whether it may begin where it does; None: it may."""
-    asked = []
+    """A value before ``access``: whether it may begin where it does, and its rows end where they do; None: it may."""
     with ir.InsertionPoint(access), access.location:
+        asked = []
         if not starts_at_pieces(access, known.infos):
-            last = _coordinates(access)[-1]
-            rest = _binary("arith.andi", last, _constant(last.type, _piece(access) - 1))
-            asked.append(_compared(_EQ, rest))
+            asked.append(_is_at_piece(_coordinates(access)[-1], access))
         if _given(access).stored is not None:
-            below = [c for c in _coordinates(access) if known.ranges.of(c).low < 0]
-            if below:
-                signs = below[0]
-                for each in below[1:]:
-                    signs = _binary("arith.ori", signs, each)
-                asked.append(_compared(_SGE, signs))
-        if len(asked) == 2:
-            return _binary("arith.andi", *asked)
-    return asked[0] if asked else None
+            asked += _of_stores(known, access)
+        return reduce(partial(_binary, "arith.andi"), asked) if asked else None
+
+
+def _of_stores(known: _Known, access: ir.Operation) -> list[ir.Value]:
+    """What is asked of accesses that write, here."""
+    asked = []
+    below = [c for c in _coordinates(access) if known.ranges.of(c).low < 0]
+    if below:
+        asked.append(_compared(_SGE, reduce(partial(_binary, "arith.ori"), below)))
+    if not _end_at_pieces(access, known.infos):
+        asked.append(_is_at_piece(_row_extent(access), access))
+    return asked
+
+
+def _is_at_piece(value: ir.Value, access: ir.Operation) -> ir.Value:
+    """Whether ``value`` elements of a row are a multiple of 16 bytes."""
+    return _compared(_EQ, _binary("arith.andi", value, _constant(value.type, _piece(access) - 1)))
 
 
 def _binary(name: str, x: ir.Value, y: ir.Value) -> ir.Value:

@@ -7,12 +7,13 @@ from functools import cache
 from tri_backend_nvidia.mma import NvmmaShared
 from tri_backend_nvidia.tma.boxes import Boxes, boxes
 from tri_backend_nvidia.tma.descriptors import element_name, pads_with_nan
-from tri_backend_nvidia.tma.guards import function_of, starts_at_pieces
+from tri_backend_nvidia.tma.guards import ends_inside_pieces, function_of, starts_at_pieces
 from tri_core.dialects.tt import (
     DescriptorGatherOp,
     DescriptorLoadOp,
     DescriptorReduceOp,
     DescriptorScatterOp,
+    DescriptorStoreOp,
     DotOp,
     DotScaledOp,
     FuncOp,
@@ -71,6 +72,8 @@ class TensorMemoryAccelerator:
                 return "it feeds a loop of dots without a guard that rows start at multiples of 16 bytes"
             if isa(op, DescriptorGatherOp, DescriptorScatterOp):
                 return "rows are gathered"
+            if isa(op, DescriptorStoreOp, DescriptorReduceOp) and ends_inside_pieces(op):
+                return "rows of the tensor end inside of 16 bytes, which stores write whole"
             if isa(op, DescriptorReduceOp) and not _combines(op):
                 return "the copies do not combine in this way"
         return None

@@ -223,7 +223,7 @@ def store(
     coordinates: Sequence[Array],
     combine: str,
 ) -> None:
-    """Write a box, what is inside of the tensor; shared memory is in use until the wait."""
+    """Write a box, what is inside of the tensor, and on to the end of the last 16 bytes of each row; shared memory is in use until the wait."""
     found = _copying(cta, predicate)
     if found is None:
         return
@@ -244,7 +244,7 @@ def store(
     box = raw[swizzled_places(place, nbytes, tensor.swizzle)].reshape(len(addresses), tensor.counts[0], -1)
     if not inside.any() or columns.stop == columns.start:
         return
-    new = box[inside, columns].reshape(int(inside.sum()), -1)
+    new = box[inside, columns.start : _written_end(tensor, at[0])].reshape(int(inside.sum()), -1)
     memory, places = real.memory(_GLOBAL), addresses[inside]
     if not combine:
         memory.write_rows(places, new, thread)
@@ -252,6 +252,12 @@ def store(
     with memory.atomic(places, np.full(len(places), thread), new.shape[1]):
         old = memory.read_rows(places, new.shape[1], thread)
         memory.write_rows(places, _combined(tensor, old, new, combine), thread)
+
+
+def _written_end(tensor: TensorMap, first: int) -> int:
+    """The elements of a box that begins at element ``first`` of rows, up to the last that a store changes."""
+    in_piece = _PIECE // tensor.element_bytes
+    return min(tensor.counts[0], -(-tensor.dims[0] // in_piece) * in_piece - first)
 
 
 # --- tensor maps ------------------------------------------------------------------------------------------
