@@ -10,6 +10,7 @@ has a deadline.  ``--hypothesis-profile search`` looks for new ones, as ``nox -s
 from __future__ import annotations
 
 import argparse
+import signal
 from fnmatch import fnmatch
 from pathlib import Path
 from zlib import crc32
@@ -41,6 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """One object records or selects: workers of a distributed run select, and leave recording to the controller."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # what a shell starts in the background ignores interrupts, and so would all that tests start
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile(config.getoption("--hypothesis-profile", None) or "deterministic")
     if config.getoption("last_skipped"):
         config.pluginmanager.register(_Selection(config))

@@ -127,16 +127,19 @@ def test_the_package_offers_the_stage_and_nothing_unknown() -> None:
 def test_the_plugin_registers_the_dialect_and_the_passes() -> None:
     dialects: list[object] = []
     modules: list[str] = []
+    checks: list[str] = []
 
     class Registry:
         add_dialect = staticmethod(dialects.append)
         add_passes = staticmethod(modules.append)
+        add_check = staticmethod(checks.append)
 
         def add_text(self, namespace: str, module: str) -> None:
             assert (namespace, module) == ("ttg", "tri_gpu_dialect.text")
 
     plugin.tri_register_ir(Registry())
     assert dialects == [TTG]
+    assert checks == ["tri_gpu_dialect.transforms.layout.verify_layouts:verify_layouts"]
     assert modules == ["tri_gpu_dialect.passes"]
     fresh = IRRegistry()
     fresh.add_passes(*modules)
