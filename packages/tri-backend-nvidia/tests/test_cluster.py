@@ -77,7 +77,8 @@ def test_rows_that_a_cta_has_need_no_other() -> None:
         ptx = compiled(kernel, "nvidia:sm_90a", *args, num_ctas=2, **options).asm["ptx"]
         assert "clusterid" in ptx or kernel is softmax
         assert "mapa" not in ptx
-        assert "barrier.cluster" not in ptx
+        # two stores to one array, of different threads, are in order
+        assert ptx.count("barrier.cluster.arrive") == (kernel is added)
 
 
 @pytest.mark.parametrize(("target", "ctas", "have"), [("nvidia:sm_80", 2, 1), ("nvidia:sm_90a", 16, 8)])
