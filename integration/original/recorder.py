@@ -91,7 +91,7 @@ class Recorder:
         """Record a launch on the CPU target."""
         if known is not None and str(kernel.metadata.target).startswith("cpu"):
             version, options, arguments = known
-            shape = dispatcher._grid(grid, args, kwargs)
+            shape = dispatcher.shape(grid, args, kwargs)
             self._record(dispatcher.function, version.source, options, shape, arguments, kernel)
 
     @staticmethod

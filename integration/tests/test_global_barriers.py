@@ -1,5 +1,7 @@
 """The barrier between a store and a load of global memory by other threads of the program, in the code of each GPU: the loads see the stores."""
 
+# mypy: allow-untyped-defs, allow-incomplete-defs
+
 from __future__ import annotations
 
 import re
