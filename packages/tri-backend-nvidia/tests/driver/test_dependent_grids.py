@@ -80,7 +80,10 @@ def test_only_gpus_that_have_it():
         pytest.raises(Unsupported, match="launch_pdl=True on sim:nvidia:sm_80"),
     ):
         worded.warmup(np.zeros(1, np.float16), *[np.zeros(1, np.float16)] * 2, *TILE, None, launch_pdl=True)
-    with tri.target("cpu"), pytest.raises(OptionError, match="'launch_pdl' is neither a parameter of worded"):
+    with (
+        tri.target("cpu"),
+        pytest.raises(OptionError, match="cannot do what option launch_pdl=True asks for"),
+    ):
         worded.warmup(np.zeros(1, np.float16), *[np.zeros(1, np.float16)] * 2, *TILE, None, launch_pdl=True)
 
 

@@ -158,7 +158,8 @@ def test_loops_over_k(formats, group, scale, stages) -> None:
     assert ("pendings = 1" in loop) == (stages > 1)
     if stages > 1:  # operands and scales come by copies ahead, with one barrier
         assert loop.count("ttg.async_copy_global_to_local") == 4
-        assert loop.count("ttg.barrier") == 1
+        # and another where they follow the dots: a fourth stage would cost a CTA
+        assert loop.count("ttg.barrier") == (2 if stages == 3 else 1)
     close(c, exact)
 
 
