@@ -22,7 +22,7 @@ from integration.random_kernels.runner import Runner
 from integration.random_kernels.values import Array
 from tri_core.errors import BackendError, InternalError, ToolchainError, TriError
 
-__all__ = ["Mutant", "compiled", "main", "mutant"]
+__all__ = ["NUMBERS", "Mutant", "compiled", "main", "mutant"]
 
 _TOP = Path(__file__).parents[1]
 #: of TTIR; a module of TTGIR names its own
@@ -31,7 +31,7 @@ _OWN = re.compile(r'ttg\.target = "(cuda|hip|nvidia|amd|intel):(\w+)"')
 #: Triton's names of kinds of targets, and ours
 _BACKENDS = {"cuda": "nvidia", "hip": "amd"}
 #: what a number becomes, and a type
-_NUMBERS = (
+NUMBERS = (
     "0",
     "-1",
     "-16",
@@ -114,7 +114,7 @@ def _replaced(
 
 
 def _other_number(chance: random.Random, lines: list[str], i: int) -> list[str] | None:
-    return _replaced(chance, lines[i], _NUMBER, _NUMBERS)
+    return _replaced(chance, lines[i], _NUMBER, NUMBERS)
 
 
 def _other_type(chance: random.Random, lines: list[str], i: int) -> list[str] | None:

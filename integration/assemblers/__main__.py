@@ -48,7 +48,7 @@ def _reported(label: str, found: Judgement, seconds: float, names: bool) -> None
 
 
 def _judged(place: Path, nvdisasm: Path, arguments: argparse.Namespace, architecture: str) -> bool:
-    """Whether ``place`` behind the rewritings is right, and right without them where there are none."""
+    """True where ``place`` is right behind the rewritings, and right without them where there are none."""
     step = sound(place, architecture)
     chosen = programs(packed_ones=architecture not in _UNPACKED)[:: arguments.every]
     fine = True

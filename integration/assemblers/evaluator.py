@@ -66,7 +66,7 @@ def parse(line: str) -> Instruction:
 
 
 def is_predicate(text: str) -> bool:
-    """Whether an operand is a predicate register."""
+    """True for a predicate register."""
     return _PREDICATE.fullmatch(text) is not None
 
 
@@ -153,7 +153,7 @@ class Thread:
         return self.predicates[text]
 
     def address(self, text: str) -> int:
-        """Where a load or store goes: the same place for all inputs."""
+        """The address of a load or store, the same for all inputs."""
         found = _ADDRESS.fullmatch(text)
         if found is None:
             raise UnknownCode(f"address {text}")

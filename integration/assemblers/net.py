@@ -26,7 +26,7 @@ _LINE = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;")
 
 @dataclass
 class Judgement:
-    """What of a ptxas is right, what is wrong (with an input, what it should give, what it gives), and what isn't known."""
+    """The programs that a ptxas makes right, wrong (with an input, the right result and its own), and into code that isn't known."""
 
     right: list[str] = field(default_factory=list)
     wrong: dict[str, tuple[tuple[int, int, int], int, int]] = field(default_factory=dict)
@@ -97,7 +97,7 @@ def _run(command: Sequence[str]) -> str:
 
 
 def evaluated(program: Program, code: Sequence[str], base: int) -> list[int]:
-    """What ``code`` stores for each of the program's inputs."""
+    """The results that ``code`` stores, one for each of the program's inputs."""
     inputs, nbytes = program.inputs(), program.bits // 8
     memory = {_TARGET + i: np.full(len(inputs), 0xA5, np.uint64) for i in range(8)}
     for i in range(3):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tri
-from integration.ir_mutants import compiled, mutant
+from integration.ir_mutants import NUMBERS, compiled, mutant
 from tri_core.compiler.optimize import optimize
 from tri_core.errors import TriError, VerificationError
 
@@ -125,24 +125,6 @@ def test_a_hint_that_is_no_number(tmp_path: Path) -> None:
     assert caught.value.remedy
 
 
-#: what a number of the text becomes
-_OTHERS = (
-    "0",
-    "-1",
-    "-16",
-    "3",
-    "65536",
-    "4294967296",
-    "2147483647",
-    "1",
-    "8",
-    "[1]",
-    "[]",
-    "true",
-    "64",
-    '"x"',
-    "",
-)
 _TEXTS = sorted((Path(__file__).parents[2] / "packages").glob("*/tests/**/*.ttgir"))
 
 
@@ -159,7 +141,7 @@ def test_mutants_are_refused_or_taken(capfd: pytest.CaptureFixture[str]) -> None
             for found in re.finditer(r"(?<![#%])-?\b\d+\b", line)
         ]
         i, (first, last) = random_.choice(places)
-        lines[i] = lines[i][:first] + random_.choice(_OTHERS) + lines[i][last:]
+        lines[i] = lines[i][:first] + random_.choice(NUMBERS) + lines[i][last:]
         try:
             optimize("\n".join(lines), "")
             kinds[True] += 1

@@ -80,7 +80,7 @@ class Lock(_Forward):
 
 
 class Turns(_Forward):
-    """Programs take turns by their numbers; what they do to the tile does not commute."""
+    """Programs run one after the other, by their indices; what they do to the tile does not commute."""
 
     name = "turns"
 

@@ -12,7 +12,7 @@ from tri_core.ir.views import isa
 from tri_core.mlir import arith, ir
 from tri_core.passes.rewriting import producer
 
-__all__ = ["argument_of", "arguments_of", "is_zero", "reaches"]
+__all__ = ["argument_of", "arguments_of", "is_zero", "reaches", "splat_integer"]
 
 #: steps after which a question is given up
 _MOST = 64

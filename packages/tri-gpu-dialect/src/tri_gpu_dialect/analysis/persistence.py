@@ -11,7 +11,8 @@ from tri_core.dialects.tt import GetProgramIdOp
 from tri_core.ir.regions import For, While, predecessors
 from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import isa
-from tri_core.mlir import arith, ir
+from tri_core.mlir import ir
+from tri_core.passes.origins import splat_integer
 from tri_core.passes.rewriting import producer
 
 __all__ = ["is_in_loop_over_tiles"]
@@ -33,7 +34,7 @@ def is_in_loop_over_tiles(op: ir.Operation) -> bool:
 def _goes_through_tiles(op: ir.Operation) -> bool:
     """A loop that begins at a program's index, goes on in steps other than 1, and ends where no program's index says."""
     if (loop := For.of(op)) is not None:
-        return _is_of_program(loop.lower) and not _is_of_program(loop.upper) and not _is_one(loop.step)
+        return _is_of_program(loop.lower) and not _is_of_program(loop.upper) and splat_integer(loop.step) != 1
     waiting = While.of(op)
     return waiting is not None and any(map(_is_of_program, waiting.inits))
 
@@ -52,10 +53,3 @@ def _is_of_program(value: ir.Value) -> bool:
         seen.update(fresh)
         ahead += fresh
     return False
-
-
-def _is_one(value: ir.Value) -> bool:
-    op = producer(value)
-    if op is None or not isa(op, arith.ConstantOp):
-        return False
-    return bool(ir.IntegerAttr(op.attributes["value"]).value == 1)
