@@ -15,11 +15,14 @@ from tri_backend_nvidia.disassembly import sass
 from tri_core.occupancy import occupancy
 from tri_core.target_selection import resolve
 
-__all__ = ["TARGET", "Figures", "ours"]
+__all__ = ["TARGET", "Figures", "ours", "outstanding"]
 
 TARGET = "nvidia:sm_90a"
 _INSTRUCTION = r"\*/\s+(?:@!?U?P\w+ )?"
 _COPIES = re.compile(_INSTRUCTION + r"LDGSTS|UTMALDG")
+_GROUPS = re.compile(_INSTRUCTION + r"LDGDEPBAR")
+#: a wait for all but the last so many groups of copies
+_WAITS = re.compile(_INSTRUCTION + r"DEPBAR\.LE SB0, 0x([0-9a-f]+)")
 _SPILLS = re.compile(_INSTRUCTION + r"STL(?:\.(64|128))?\b")
 _WORD = 32
 #: bytes of spills that another version of ptxas may have more
@@ -30,13 +33,15 @@ _REGISTERS = re.compile(r"REG:(\d+)")
 @dataclass(frozen=True)
 class Figures:
     """Bytes of ``shared`` memory, ``registers`` of a thread, ``spills`` (bytes of registers stored to memory of the thread's own),
-    asynchronous ``copies``, and the ``ctas`` that a multiprocessor has room for.
+    asynchronous ``copies``, those of a thread that stay ``outstanding`` while it waits for older ones (0 without waits by groups),
+    and the ``ctas`` that a multiprocessor has room for.
     """
 
     shared: int
     registers: int
     spills: int
     copies: int
+    outstanding: int
     ctas: int
 
     @classmethod
@@ -47,14 +52,21 @@ class Figures:
         text = sass(cubin)
         spilled = sum(int(bits or _WORD) // 8 for bits in _SPILLS.findall(text))
         room = occupancy(unit, warps=warps, registers=registers, shared=shared).blocks
-        return cls(shared, registers, spilled, len(_COPIES.findall(text)), room)
+        return cls(shared, registers, spilled, len(_COPIES.findall(text)), outstanding(text), room)
 
     def worse_than(self, record: Mapping[str, int]) -> list[str]:
         """What is worse than in ``record``, in words; registers, and a few spills, are a matter of the version of ptxas."""
         now = asdict(self)
         larger = [n for n, more in (("shared", 0), ("spills", _FEW_SPILLS)) if now[n] > record[n] + more]
-        fewer = [n for n in ("copies",) if now[n] < record[n]]
+        fewer = [n for n in ("copies", "outstanding") if now[n] < record[n]]
         return [f"{name} {now[name]}, was {record[name]}" for name in (*larger, *fewer)]
+
+
+def outstanding(text: str) -> int:
+    """Asynchronous copies of a thread that the longest wait by groups of SASS ``text`` leaves outstanding, groups taken as equally large."""
+    groups = len(_GROUPS.findall(text))
+    left = max((int(count, 16) for count in _WAITS.findall(text)), default=0)
+    return left * len(_COPIES.findall(text)) // groups if groups else 0
 
 
 def ours(case: Case, packages: Path) -> Figures:

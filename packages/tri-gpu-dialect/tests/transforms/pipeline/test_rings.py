@@ -42,8 +42,8 @@ def at_once(*sizes: int) -> tuple[Ring, ...]:
 
 #: rings, stages asked for, whether dots may stay under way, what is beside, registers -> (stages, late, tight)
 TABLE = {
-    "128x64x64 of bytes, 4 stages: the fifth costs a CTA of four, and each of three is further ahead": (
-        in_place(8, 4), 4, True, room(registers=80), (4, True, False)
+    "128x64x64 of bytes, 4 stages: the fifth costs a CTA of four, for an eighth more under way": (
+        in_place(8, 4), 4, True, room(registers=80), (3, True, False)
     ),
     "128x64x64 of f16, 4 stages: the fifth would cost a CTA of two": (
         in_place(16, 8), 4, True, room(registers=112), (3, True, False)
@@ -132,7 +132,9 @@ def test_what_is_asked_for_is_kept_unless_it_does_not_fit(
     assert found.buffers >= stages
     assert found.stages <= stages
     fewer = Rings(tuple(rings), max(stages - is_late, 2), is_late)
-    assert around.under_way(found) >= around.under_way(fewer) or not around.fits(fewer)
+    if around.fits(fewer):
+        assert around.under_way(found) >= around.under_way(fewer) / 1.25
+        assert around.under_way(found) >= around.under_way(fewer) or around.ctas(found) > around.ctas(fewer)
     if around.is_alone and around.fits(replace(plain, is_late=is_late)):
         assert found.stages == stages
     if found.is_tight and around.fits(roomy := replace(found, is_tight=False)):

@@ -10,8 +10,9 @@ things change that by one:
   have ended (*deferred*), at the price of a barrier as well.
 
 Of these the loop gets the form with most iterations under way on a compute unit: those of copies that a CTA is ahead by, times the CTAs that
-run beside each other, less for deferred ones, whose copies have less of an iteration to come.  Among equals more CTAs are better, a late
-form than an early one, more stages than fewer, and a form without the barrier than one with it.  Where a kernel goes through tiles itself, its grid has
+run beside each other, less for deferred ones, whose copies have less of an iteration to come.  CTAs are given up for a quarter more alone:
+they hide each other's first and last iterations, too (deferred ones were weighed with their CTAs).  Among equals a late form is better than an early one, more stages than fewer, and a
+form without the barrier than one with it.  Where a kernel goes through tiles itself, its grid has
 a CTA for each compute unit (:mod:`tri_gpu_dialect.analysis.persistence`).
 
 Registers of machine code are not known here: those of the loop's accumulators are a lower bound (:mod:`tri_gpu_dialect.analysis.pressure`).
@@ -19,7 +20,7 @@ Registers of machine code are not known here: those of the loop's accumulators a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from tri_core.api import Target
@@ -36,6 +37,8 @@ __all__ = ["Ring", "Rings", "Room", "choose"]
 
 #: what copies hide that are issued behind an iteration's dots, of those at its beginning: by eight matmuls of bf16 on an H100
 _DEFERRED = 0.6
+#: what fewer CTAs must have under way, of what more have: none of the measured matmuls lies between 1 and this
+_FEWER_CTAS = 1.25
 #: rings have no op yet
 _NOBODY: Any = None
 
@@ -167,8 +170,19 @@ def choose(wanted: Rings, room: Room, *, late_anyway: bool = False) -> Rings | N
     if late_anyway:
         asked = [r for r in asked if r.is_late] or asked
     if asked:
-        return max(asked, key=lambda rings: (room.under_way(rings), room.ctas(rings)))  # the first of equals
+        return _best(asked, room)
     return next((r for r in _forms(wanted, wanted.stages - 1, 2) if room.fits(r)), None)
+
+
+def _best(forms: Sequence[Rings], room: Room) -> Rings:
+    """The form with most under way; one with fewer CTAs where it has clearly more, the first of equals."""
+    # the sort keeps the order of forms with as many CTAs
+    best, *others = sorted(forms, key=room.ctas, reverse=True)
+    for form in others:
+        gives_up = room.ctas(form) < room.ctas(best) and not best.is_deferred
+        if room.under_way(form) > room.under_way(best) * (_FEWER_CTAS if gives_up else 1):
+            best = form
+    return best
 
 
 def _forms(wanted: Rings, most: int, fewest: int) -> Iterator[Rings]:
