@@ -49,6 +49,13 @@ def _options(description: str, targets: str, found: Path, triton: bool) -> argpa
     parser.add_argument("--failures", type=int, default=20, help="stop after so many different failures")
     parser.add_argument("--found", type=Path, default=found, help="where failures are kept")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for a kernel on a target")
+    parser.add_argument(
+        "--schedules",
+        type=int,
+        default=0,
+        metavar="N",
+        help="orders of each launch in simulators, besides the usual one",
+    )
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no batch after so many")
     parser.add_argument(
         "--triton-python",
@@ -108,8 +115,9 @@ def _batches(
         if batch not in done:
             first, last = batch * BATCH, min((batch + 1) * BATCH, options.count)
             yield Batch(
-                batch, first, last, options.seed, targets, options.triton_python, options.limit, family=family
-            )
+                batch, first, last, options.seed, targets, options.triton_python, options.limit,
+                family=family, schedules=options.schedules,
+            )  # fmt: skip
 
 
 def _results(batches: Sequence[Batch], jobs: int, tally: Tally, most: int, end: float) -> Iterator[Result]:

@@ -31,14 +31,15 @@ class Kernel(Protocol):
 class Family:
     """Module-level functions, so that other processes find them.
 
-    ``seeded(seed, number)`` draws a kernel; ``run(kernel, target)`` gives what it stores, ``numpy`` being what is expected;
+    ``seeded(seed, number)`` draws a kernel; ``run(kernel, target, schedules)`` gives what it stores, ``numpy`` being what is
+    expected, in so many orders where the target is simulated;
     ``difference(kernel, names, left, right)`` is a text, None when both agree; ``shrunk(kernel, fails)`` is the smallest
     kernel that fails; ``save(kernel, path, why)`` keeps one.
     """
 
     what: str
     seeded: Callable[[int, int], Any]
-    run: Callable[[Any, str], Sequence[Array]]
+    run: Callable[..., Sequence[Array]]
     difference: Callable[[Any, tuple[str, str], Sequence[Array], Sequence[Array]], str | None]
     shrunk: Callable[[Any, Callable[[Any], bool]], Any]
     save: Callable[[Any, Path, str], None]

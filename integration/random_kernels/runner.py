@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from typing import Any
 
 from integration.random_kernels.family import Kernel
 from integration.random_kernels.values import Array
@@ -35,11 +34,11 @@ def _serve(connection: Connection) -> None:
 
     while True:
         try:
-            run, kernel, target = connection.recv()
+            run, kernel, target, orders = connection.recv()
         except EOFError:
             return
         try:
-            connection.send(Answer(run(kernel, target)))
+            connection.send(Answer(run(kernel, target, **orders)))
         except Exception as error:
             text = getattr(error, "message", None) or str(error)
             connection.send(Answer(None, type(error).__name__, text, is_refusal(error)))
@@ -47,20 +46,20 @@ def _serve(connection: Connection) -> None:
 
 @dataclass
 class Runner:
-    """Asks the process, and starts it anew after it died or was too slow; ``run_by(kernel, target)`` is done there; ``limit`` is in seconds."""
+    """Asks the process, and starts it anew after it died or was too slow; ``run_by(kernel, target)`` is done there, with ``schedules`` where there are any; ``limit`` is in seconds."""
 
-    run_by: Callable[[Any, str], Sequence[Array]]
+    run_by: Callable[..., Sequence[Array]]
     limit: float = 120.0
     _process: SpawnProcess | None = None
     _connection: Connection | None = None
     _served: int = 0
     _cache: tempfile.TemporaryDirectory[str] | None = field(default=None)
 
-    def run(self, kernel: Kernel, target: str) -> Answer:
-        """What ``target`` makes of ``kernel``."""
+    def run(self, kernel: Kernel, target: str, schedules: int = 0) -> Answer:
+        """What ``target`` makes of ``kernel``, in so many orders where it has several."""
         connection = self._connection or self._start()
         try:
-            connection.send((self.run_by, kernel, target))
+            connection.send((self.run_by, kernel, target, {"schedules": schedules} if schedules else {}))
             if not connection.poll(self.limit):
                 self.close()
                 return Answer(None, "Hung", f"{target} took longer than {self.limit:.0f} s")

@@ -117,7 +117,7 @@ def arguments(kernel: RandomKernel, inputs: Sequence[Any], outputs: Sequence[Any
     return [*scalars, *pointers] if first else [*pointers, *scalars]
 
 
-def _context(target: str) -> AbstractContextManager[Any]:
+def _context(target: str, schedules: int = 0) -> AbstractContextManager[Any]:
     if target == "interpreter":
         interpret: Any = tri.interpret
         made: AbstractContextManager[Any] = interpret()
@@ -126,14 +126,14 @@ def _context(target: str) -> AbstractContextManager[Any]:
     stack.enter_context(tri.target(target))
     if target.startswith("sim:"):
         # threads run in one order there, which may hide what another order shows
-        stack.enter_context(tri.simulation(report=False, races=True))
+        stack.enter_context(tri.simulation(report=False, races=True, schedules=schedules))
     return stack
 
 
-def run(kernel: RandomKernel, target: str, **options: int) -> list[Array]:
+def run(kernel: RandomKernel, target: str, schedules: int = 0, **options: int) -> list[Array]:
     """What ``kernel`` stores on ``target``, launched with its own number of warps or with ``options``.
 
-    Target ``numpy`` is the model of :mod:`~integration.random_kernels.model`.
+    A simulator does it in ``schedules`` orders more, which must leave the same.  Target ``numpy`` is the model of :mod:`~integration.random_kernels.model`.
     """
     outputs = [poisoned(o) for o in kernel.outputs]
     if target == "numpy":
@@ -147,7 +147,7 @@ def run(kernel: RandomKernel, target: str, **options: int) -> list[Array]:
     )
     function = loaded(kernel.source)
     launched = {"num_warps": kernel.num_warps, **dict(kernel.options), **options}
-    with _context(target):
+    with _context(target, schedules):
         function[(1,)](*arguments(kernel, *given), **launched, enable_fp_fusion=False)
     return (
         outputs if device is None else [to_host(x, like) for x, like in zip(given[1], outputs, strict=True)]

@@ -25,7 +25,8 @@ _SHRINKING = 120.0
 
 @dataclass(frozen=True)
 class Batch:
-    """The kernels ``first`` to ``last`` (excluded) of ``seed``; ``known`` failures and what they explain are counted alone."""
+    """The kernels ``first`` to ``last`` (excluded) of ``seed``; ``known`` failures and what they explain are counted alone;
+    ``schedules``: in so many orders more where a target is simulated."""
 
     number: int
     first: int
@@ -36,6 +37,7 @@ class Batch:
     limit: float = 120.0
     known: tuple[Failure, ...] = ()
     family: Family = KERNELS
+    schedules: int = 0
 
 
 @dataclass
@@ -62,7 +64,7 @@ def _triton(python: str) -> TritonInterpreter:
 
 def _ask(batch: Batch, kernel: Kernel, target: str) -> Answer:
     if target != TRITON:
-        return _runner(batch.family, batch.limit).run(kernel, target)
+        return _runner(batch.family, batch.limit).run(kernel, target, batch.schedules)
     assert isinstance(kernel, RandomKernel)
     if reason := excused(kernel):
         return Answer(None, "Excused", reason, refused=True)

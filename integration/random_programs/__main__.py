@@ -1,7 +1,7 @@
 """``python -m integration.random_programs --count 1000 --seed 0 --jobs 8``: random kernels whose programs wait for each other.
 
 As ``python -m integration.random_kernels``, whose options it has.  A target ``sim:...`` runs with a weak memory and the
-schedule of the kernel's number; ``nvidia`` runs on the device.
+schedule of the kernel's number, with ``--schedules N`` under N of them; ``nvidia`` runs on the device.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from typing import Any
@@ -52,7 +52,7 @@ def by_volatile(kernel: Programs) -> bool:
     return any(PATTERNS[part.pattern].by_volatile(part) for part in kernel.parts)
 
 
-def _context(kernel: Programs, target: str) -> AbstractContextManager[Any]:
+def _context(kernel: Programs, target: str, order: int) -> AbstractContextManager[Any]:
     races = not by_volatile(kernel)
     if target == "interpreter":
         interpret: Any = tri.interpret
@@ -63,24 +63,43 @@ def _context(kernel: Programs, target: str) -> AbstractContextManager[Any]:
     stack = ExitStack()
     stack.enter_context(tri.target(target))
     if target.startswith("sim:"):
-        stack.enter_context(tri.simulation(report=False, races=races, memory="weak", schedule=kernel.seed))
+        stack.enter_context(
+            tri.simulation(report=False, races=races, memory="weak", schedule=kernel.seed + order)
+        )
     return stack
 
 
-def run(kernel: Programs, target: str) -> list[Array]:
-    """What ``kernel`` leaves in the memory that is compared, on ``target``; ``numpy`` is what is expected."""
+def run(kernel: Programs, target: str, schedules: int = 0) -> list[Array]:
+    """What ``kernel`` leaves in the memory that is compared, on ``target``; ``numpy`` is what is expected.
+
+    A simulator does it in ``schedules`` orders, one by default: what the first wrong one leaves counts.
+    """
+    right = _compared(kernel, expected(kernel))
     if target == "numpy":
-        found = expected(kernel)
-    else:
-        found, device = _arrays(kernel), device_of(target)
-        given = found if device is None else {name: to_device(x, device) for name, x in found.items()}
-        with _context(kernel, target):
-            loaded(kernel.source)[(kernel.shape.programs,)](
-                *given.values(), num_warps=kernel.num_warps, num_stages=kernel.num_stages
-            )
-        if device is not None:
-            found = {name: to_host(given[name], like) for name, like in found.items()}
-    return [found[memory.name] for memory in memories(kernel) if memory.compared]
+        return right
+    found = right
+    for order in range(max(schedules, 1) if target.startswith("sim:") else 1):
+        found = _compared(kernel, _left(kernel, target, order))
+        if not all(map(np.array_equal, right, found)):
+            break
+    return found
+
+
+def _compared(kernel: Programs, arrays: Mapping[str, Array]) -> list[Array]:
+    return [arrays[memory.name] for memory in memories(kernel) if memory.compared]
+
+
+def _left(kernel: Programs, target: str, order: int) -> dict[str, Array]:
+    """What all memory holds after a launch, in order number ``order`` of the kernel's where the target has several."""
+    found, device = _arrays(kernel), device_of(target)
+    given = found if device is None else {name: to_device(x, device) for name, x in found.items()}
+    with _context(kernel, target, order):
+        loaded(kernel.source)[(kernel.shape.programs,)](
+            *given.values(), num_warps=kernel.num_warps, num_stages=kernel.num_stages
+        )
+    if device is not None:
+        found = {name: to_host(given[name], like) for name, like in found.items()}
+    return found
 
 
 def difference(

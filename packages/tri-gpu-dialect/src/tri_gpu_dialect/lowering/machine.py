@@ -89,8 +89,11 @@ class MachineOp(ext.Operation):
             def simulate(self, cta, operands):
                 return [operands[0][np.arange(cta.num_threads) ^ mask]]
 
-    Mark an op ``Pure`` when it may be merged and dropped; a barrier or a store must not be.
+    Mark an op ``Pure`` when it may be merged and dropped; a barrier or a store must not be.  Set ``collective`` where
+    ``simulate`` needs all warps that execute the op at once: other ops are done by each warp when it comes there.
     """
+
+    collective = False
 
     @classmethod
     def __init_subclass__(cls, *, name: str | None = None, **kwargs: object) -> None:

@@ -81,16 +81,24 @@ class AsyncCopies:
         active: Mask,
         barrier: int,
         to: CopyingThreads | None = None,
+        *,
+        again: Callable[[], Array] | None = None,
     ) -> None:
-        """Copy as :meth:`start` does; it lands when the phase of the barrier at ``barrier``, of this CTA or of ``to``, is complete."""
+        """Copy as :meth:`start` does; it lands when the phase of the barrier at ``barrier``, of this CTA or of ``to``, is complete.
+
+        ``again``: reads the rows once more then, for a copy that reads late.
+        """
         raw = np.ascontiguousarray(rows).view(np.uint8).reshape(len(addresses), -1)
         places, threads = addresses.astype(np.int64), active.copy()
         memory.start_copy(places, threads, raw.shape[1], block=True)
         nbytes = int(threads.sum()) * raw.shape[1]
         phases = (to or self._cta).phases
-        phases.add_copy(
-            barrier, nbytes, lambda: memory.land_copy(places, raw, threads, block=True), by=self._cta
-        )
+
+        def land() -> None:
+            rows = raw if again is None else np.ascontiguousarray(again()).view(np.uint8).reshape(raw.shape)
+            memory.land_copy(places, rows, threads, block=True)
+
+        phases.add_copy(barrier, nbytes, land, by=self._cta)
 
     def finish(self) -> None:
         """The kernel ends: every copy must have been waited for."""
@@ -108,11 +116,14 @@ class AsyncCopies:
 class BlockStores:
     """Block copies out of shared memory, in groups that each thread commits and waits for on its own.
 
-    Global memory is written when a copy starts; what it reads must not be written before the wait.
+    Global memory is written when a copy starts, or as late as may be: what it reads must not be written before the wait.
     """
 
     def __init__(self, cta: CopyingThreads) -> None:
         self._cta = cta
+        #: by thread: writes since its last commit, and groups of them, that are done late
+        self._open_writes: dict[int, list[Callable[[], None]]] = {}
+        self._late_writes: dict[int, list[list[Callable[[], None]]]] = {}
         self._open: dict[int, list[Callable[[], None]]] = {}
         self._groups: dict[int, list[list[Callable[[], None]]]] = {}
         self._sites: dict[int, int] = {}
@@ -126,21 +137,37 @@ class BlockStores:
         self._sites[thread] = self._cta.scene.site
         return found
 
+    def write(self, thread: int, do: Callable[[], None], *, is_late: bool) -> None:
+        """``do`` what a copy of ``thread`` does to global memory: now, or where that ``is_late`` when somebody has to see it.
+
+        Nothing overtakes earlier copies of the thread.
+        """
+        if is_late or self._open_writes.get(thread) or any(self._late_writes.get(thread, [])):
+            self._open_writes.setdefault(thread, []).append(do)
+        else:
+            do()
+
     def commit(self, active: Mask) -> None:
         """What each of ``active`` started since its last commit is a group."""
         for thread in np.flatnonzero(active):
             self._groups.setdefault(int(thread), []).append(self._open.pop(int(thread), []))
+            self._late_writes.setdefault(int(thread), []).append(self._open_writes.pop(int(thread), []))
 
-    def wait(self, pending: int, active: Mask) -> None:
-        """``active`` threads wait until at most their ``pending`` latest groups still read."""
+    def wait(self, pending: int, active: Mask, *, reads: bool = True) -> None:
+        """``active`` threads wait until at most their ``pending`` latest groups still read; not ``reads``: still write."""
         for thread in np.flatnonzero(active):
-            groups = self._groups.get(int(thread), [])
-            while len(groups) > pending:
-                for done in groups.pop(0):
-                    done()
+            _complete(self._groups.get(int(thread), []), pending)
+            if not reads:
+                _complete(self._late_writes.get(int(thread), []), pending)
 
     def finish(self) -> None:
-        """The kernel ends: shared memory goes, so nobody may still read it."""
+        """The kernel ends: shared memory goes, so nobody may still read it; what was written is seen by the next."""
+        for writes in [
+            *(group for groups in self._late_writes.values() for group in groups),
+            *self._open_writes.values(),
+        ]:
+            for do in writes:
+                do()
         left = {t for t, made in self._open.items() if made}
         left |= {t for t, groups in self._groups.items() if any(groups)}
         if left:
@@ -152,3 +179,10 @@ class BlockStores:
                 thread=thread,
                 remedy="commit the group and wait for it before the kernel ends",
             )
+
+
+def _complete(groups: list[list[Callable[[], None]]], pending: int) -> None:
+    """All groups but the latest ``pending`` come to their end."""
+    while len(groups) > pending:
+        for end in groups.pop(0):
+            end()

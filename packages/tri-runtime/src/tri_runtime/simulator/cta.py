@@ -9,6 +9,7 @@ what they wait for has happened; when all others are done too, it never happens:
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -24,6 +25,7 @@ from tri_runtime.simulator.memory import Memory
 from tri_runtime.simulator.scene import Scene, numbers
 from tri_runtime.simulator.schedule import Schedule
 from tri_runtime.simulator.synchronization import Barriers, Phases
+from tri_runtime.simulator.warps import WarpOrder
 
 __all__ = ["CTA", "Code", "Step", "as_cta"]
 
@@ -58,6 +60,11 @@ class Code(Protocol):
     @property
     def steps(self) -> Sequence[Sequence[Step]]:
         """The ops of each block, in reverse postorder."""
+        ...
+
+    @property
+    def collectives(self) -> Sequence[Sequence[int]]:
+        """Of each block the steps that several warps do together, in order."""
         ...
 
 
@@ -111,8 +118,24 @@ class CTA:
         self._waiters: list[_Waiter] = []
         self._wait: tuple[Callable[[], bool], Callable[[], str]] | None = None
         self._is_interrupted = False
-        is_scheduled = watched is not None and watched.schedule is not None
-        self._slice = _SCHEDULED_SLICE if is_scheduled else _TIME_SLICE
+        schedule = None if watched is None else watched.schedule
+        self._slice = _TIME_SLICE if schedule is None else _SCHEDULED_SLICE
+        self._order = None if schedule is None else self._warp_order(schedule)
+        #: whether warps of one block may be at different ops of it
+        self.is_apart = self._order is not None
+
+    def _warp_order(self, schedule: Schedule) -> WarpOrder | None:
+        """None where warps are in step."""
+        lanes = self.threads_per_warp
+        if schedule.warps is None or self.num_threads <= lanes or self.num_threads % lanes:
+            return None
+        collectives = [b * _STEPS + i for b, steps in enumerate(self._program.collectives) for i in steps]
+        return WarpOrder(lanes, frozenset(collectives), schedule.warps, schedule.inner)
+
+    def is_late(self) -> bool:
+        """Whether a copy that is started now is done as late as it may be."""
+        schedule = None if self._watched is None else self._watched.schedule
+        return schedule is not None and schedule.is_late()
 
     def memory(self, space: int) -> Memory:
         """The memory of LLVM address space ``space``."""
@@ -161,6 +184,8 @@ class CTA:
             if self._is_interrupted:
                 self._is_interrupted = False
                 yield
+        if self._watched is not None:
+            self._watched.enter(self)
         self.is_blocked, self.is_done = False, True
         self.copies.finish()
         self.stores.finish()
@@ -178,13 +203,17 @@ class CTA:
         return found
 
     def _next(self) -> int:
-        """The least place of threads that do not wait, whose threads become active."""
+        """The least place of threads that do not wait, or of one of their warps; the threads there become active."""
         places = self.place
         if self._waiters:
             self._release()
             places = places.copy()
             for waiter in self._waiters:
                 places[waiter.threads] = _DONE
+        if self._order is not None:
+            place, active = self._order.next(places, _DONE)
+            self._set_active(active)
+            return place
         place = int(places.min())
         self._set_active(places == place)
         return place
@@ -209,18 +238,31 @@ class CTA:
     def _run_scheduled(
         self, place: int, steps: Sequence[Step], first: int, memory: Memory, schedule: Schedule
     ) -> None:
-        """As :meth:`_run_from`, up to an access of ``memory`` that ``schedule`` interrupts."""
-        for index in range(first, len(steps)):
+        """As :meth:`_run_from`, up to an access of ``memory`` that ``schedule`` interrupts, or a collective op."""
+        end = self._end(place // _STEPS, first, len(steps))
+        for index in range(first, end):
             before = memory.accesses
             if steps[index](self):
                 self._suspend(place - first + index + 1)
                 return
-            if memory.accesses != before and index + 1 < len(steps) and schedule.interrupts():
+            if memory.accesses != before and index + 1 < end and schedule.interrupts():
                 if memory.weak is not None and schedule.drains():
                     memory.weak.drain_one()
                 self.place = np.where(self.active, place - first + index + 1, self.place)
                 self._is_interrupted = True
                 return
+        if end < len(steps):
+            self.place = np.where(self.active, place - first + end, self.place)
+
+    def _end(self, block: int, first: int, count: int) -> int:
+        """The step of ``block``, of ``count``, before which threads that are at step ``first`` stop."""
+        if self._order is None:
+            return count
+        collectives = self._program.collectives[block]
+        index = bisect_left(collectives, first)
+        if index == len(collectives):
+            return count
+        return first + 1 if collectives[index] == first else collectives[index]
 
     def _suspend(self, place: int) -> None:
         assert self._wait is not None

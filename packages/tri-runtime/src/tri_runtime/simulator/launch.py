@@ -23,7 +23,7 @@ from tri_runtime.simulator.program import External, Program, find_kernel
 from tri_runtime.simulator.progress import check_progress
 from tri_runtime.simulator.running import Place, Running, run_programs
 from tri_runtime.simulator.scene import Scene
-from tri_runtime.simulator.schedule import Schedule
+from tri_runtime.simulator.schedule import Orders, Schedule
 from tri_runtime.simulator.tracking import Tracker
 from tri_runtime.simulator.values import shape_of, to_bf16
 from tri_runtime.simulator.weak import WeakMemory
@@ -156,12 +156,12 @@ def watch(memory: Memory, kernel: str) -> None:
     memory.races = GlobalRaces(kernel, memory.scene)
 
 
-def upset(memory: Memory, schedule: int | None, is_weak: bool) -> None:
-    """Have the next launch's programs run in the order of seed ``schedule``, if any, and see ``memory`` late where ``is_weak``."""
-    if schedule is not None:
-        memory.schedule = Schedule(schedule)
+def upset(memory: Memory, orders: Orders | None, is_weak: bool) -> None:
+    """Have the next launch done in ``orders``, if any, and see ``memory`` late where ``is_weak``."""
+    if orders is not None:
+        memory.schedule = Schedule(orders)
     if is_weak:
-        memory.weak = WeakMemory(Random(f"memory {schedule}"))
+        memory.weak = WeakMemory(Random(f"memory {None if orders is None else orders.seed}"))
 
 
 def symbols_of(module: ir.Module) -> tuple[str, ...]:

@@ -350,12 +350,28 @@ class Memory:
                 whole[self.first_thread :][: len(active)] = active
             tracker.fence(whole)
 
+    def fence_copies(self) -> None:
+        """What ordinary code of the CTA has stored here is seen by block copies."""
+        if self.weak is not None:
+            self.weak.release()
+
+    def again(self, addresses: Array, dtype: np.dtype[np.generic], active: Array) -> Array:
+        """What :meth:`load` of these gives now; neither checked nor counted: for a copy that has been."""
+        values, threads = np.zeros(len(addresses), dtype), np.flatnonzero(active)
+        if len(threads):
+            at = addresses[threads].astype(np.int64)
+            for allocation, chosen in self._places(at, threads, dtype.itemsize, "load"):
+                found = self._seen(allocation, at[chosen] - allocation.start, dtype, 1)
+                values[threads[chosen]] = found.reshape(-1)
+        return values
+
     def read_rows(self, addresses: Indices, nbytes: int, thread: int) -> Bytes:
-        """``nbytes`` at each of ``addresses``, all for ``thread``: shape (addresses, nbytes)."""
+        """``nbytes`` at each of ``addresses`` as copies see them, all for ``thread``: shape (addresses, nbytes).
+
+        What ordinary code of the CTA has stored is seen where a fence, or its passage, has brought it to memory.
+        """
         rows = np.zeros((len(addresses), nbytes), np.uint8)
         threads = np.full(len(addresses), thread)
-        if self.weak is not None:  # what copies reads memory
-            self.weak.release()
         if len(addresses) and nbytes:
             self._begin("load", addresses, threads, nbytes, 1)
             for allocation, chosen in self._places(addresses, threads, nbytes, "load"):

@@ -43,6 +43,10 @@ class Program(Numbering):
         self.parameters = [self.slots[a] for a in entry]
         self.types = [a.type for a in entry]
         self.steps = [[self._decode(op) for op in block.operations] for block in self.blocks]
+        self.collectives = [
+            [i for i, op in enumerate(block.operations) if getattr(op.operation.opview, "collective", False)]
+            for block in self.blocks
+        ]
 
     def _decode(self, op: ir.OpView) -> Step:
         self.sites.append(Site(op.name, op.location))
@@ -84,7 +88,7 @@ def _pure_1(function: Callable[..., Any], a: int, output: int, local: bool) -> S
     def step(cta: CTA) -> None:
         values = cta.values
         made = function(values[a])
-        if local or cta.whole:
+        if cta.whole or (local and not cta.is_apart):
             values[output] = made
         else:
             cta.write(output, made)
@@ -96,7 +100,7 @@ def _pure_2(function: Callable[..., Any], a: int, b: int, output: int, local: bo
     def step(cta: CTA) -> None:
         values = cta.values
         made = function(values[a], values[b])
-        if local or cta.whole:
+        if cta.whole or (local and not cta.is_apart):
             values[output] = made
         else:
             cta.write(output, made)
@@ -108,7 +112,7 @@ def _pure_n(function: Callable[..., Any], inputs: list[int], output: int, local:
     def step(cta: CTA) -> None:
         values = cta.values
         made = function(*[values[i] for i in inputs])
-        if local or cta.whole:
+        if cta.whole or (local and not cta.is_apart):
             values[output] = made
         else:
             cta.write(output, made)

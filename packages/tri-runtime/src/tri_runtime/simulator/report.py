@@ -12,8 +12,17 @@ import numpy as np
 from tri_core.errors import LaunchError
 from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.dlpack import HOST_DEVICES, read_dlpack
-from tri_runtime.simulator.reporting import active_report, is_weak, reachable, resident, scheduled, watching
+from tri_runtime.simulator.reporting import (
+    active_report,
+    is_weak,
+    reachable,
+    resident,
+    scheduled,
+    watching,
+)
+from tri_runtime.simulator.reporting import schedules as others
 from tri_runtime.simulator.scene import in_kernel
+from tri_runtime.simulator.schedule import Orders
 from tri_runtime.staging import Span
 
 if TYPE_CHECKING:
@@ -157,6 +166,7 @@ def simulation(
     races: bool | None = None,
     memory: Literal["strong", "weak"] | None = None,
     schedule: int | None = None,
+    schedules: int | None = None,
 ) -> Iterator[Report]:
     """Record the accesses of simulated kernels that are launched inside the ``with`` block, in this thread or task::
 
@@ -170,7 +180,9 @@ def simulation(
     global memory, between programs or between threads of one, is an error (DataRace; None: as before, no at first).
     ``memory="weak"``: what CTAs store is seen late by others, and what they have loaded may be old, unless they release and
     acquire (None: as before, ``"strong"`` at first).  ``schedule``: the seed of an order in which programs run that
-    interrupts them at accesses (None: as before, one after the other at first).
+    interrupts them at accesses, warps of a CTA run ahead of each other, and copies are done late (None: as before, programs one
+    after the other, warps in step, copies at once at first).  ``schedules``: each launch is done so many times more, in other orders and with a weak memory;
+    SimulationError with ``check="order"`` where one leaves other bits than the first (None: as before, 0 at first).
     """
     made = Report()
     spans = tuple(_span(array) for array in arrays)
@@ -179,10 +191,12 @@ def simulation(
     occupancy = resident.set(resident.get() if ctas is None else ctas)
     watched = watching.set(watching.get() if races is None else races)
     late = is_weak.set(is_weak.get() if memory is None else memory == "weak")
-    order = scheduled.set(scheduled.get() if schedule is None else schedule)
+    order = scheduled.set(scheduled.get() if schedule is None else Orders(schedule))
+    times = others.set(others.get() if schedules is None else schedules)
     try:
         yield made
     finally:
+        others.reset(times)
         scheduled.reset(order)
         is_weak.reset(late)
         watching.reset(watched)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from tri_runtime.simulator.memory import Access
     from tri_runtime.simulator.scene import Scene
+    from tri_runtime.simulator.schedule import Orders
     from tri_runtime.staging import Span
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "reachable",
     "resident",
     "scheduled",
+    "schedules",
     "watching",
 ]
 
@@ -47,8 +49,11 @@ watching: ContextVar[bool] = ContextVar("tri_simulation_races", default=False)
 #: whether what CTAs store is seen late by others
 is_weak: ContextVar[bool] = ContextVar("tri_simulation_memory", default=False)
 
-#: the seed of the order in which programs run; None for one after the other
-scheduled: ContextVar[int | None] = ContextVar("tri_simulation_schedule", default=None)
+#: the order in which a launch is done; None for programs one after the other, warps in step, copies at once
+scheduled: ContextVar[Orders | None] = ContextVar("tri_simulation_schedule", default=None)
+
+#: in how many other orders each launch is done as well
+schedules: ContextVar[int] = ContextVar("tri_simulation_schedules", default=0)
 
 
 @contextmanager

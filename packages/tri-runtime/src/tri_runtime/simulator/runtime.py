@@ -30,7 +30,15 @@ from tri_runtime.base import RuntimeBase
 from tri_runtime.descriptors import DescriptorEncoder
 from tri_runtime.limits import check_grid, check_resources
 from tri_runtime.parameters import check_arguments
-from tri_runtime.simulator.reporting import is_weak, listening, reachable, resident, scheduled, watching
+from tri_runtime.simulator.reporting import (
+    is_weak,
+    listening,
+    reachable,
+    resident,
+    scheduled,
+    schedules,
+    watching,
+)
 from tri_runtime.simulator.tensor_map import encode_descriptor
 from tri_runtime.staging import Span, merged
 
@@ -136,7 +144,9 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
     from tri_core import mlir
     from tri_runtime.simulator.launch import upset, watch
     from tri_runtime.simulator.memory import Memory
+    from tri_runtime.simulator.orders import in_orders
     from tri_runtime.simulator.scene import Scene
+    from tri_runtime.simulator.schedule import Orders
 
     limits = kernel.target.spec.limits
     empty_tensors = _EmptyTensors()
@@ -151,22 +161,29 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
         check_arguments(kernel.name, kernel.parameters, plain)
         extents: tuple[int, ...] = grid if kernel.hidden.grid else ()
         grid = kernel.hidden.ctas(grid, resident.get())
-        memory = Memory("global", scene=Scene())
-        if watching.get():
-            watch(memory, kernel.name)
-        upset(memory, scheduled.get(), is_weak.get())
-        _add_arrays(memory, [p.name for p in kernel.parameters], args)
-        if may_be_empty:
-            empty_tensors.add_to(memory)
-        counted = []
-        if kernel.hidden.counter:
-            counted.append(memory.allocate(np.zeros(4, np.uint8), "the counter of programs"))
-        scratch = _scratch(memory, kernel.hidden.scratch * math.prod(grid))
-        of_launch = [memory.allocate(np.frombuffer(d, np.uint8), "a descriptor") for d in encoder(plain)]
-        with mlir.session(), listening(kernel, memory.scene) as listener:
-            kernel.machine.run(grid, [*plain, *extents, *counted, *scratch, *of_launch], memory, listener)
-        memory.races = memory.weak = None
-        _check_counters(kernel.name, memory, counted)
+        arrays = _arrays([p.name for p in kernel.parameters], args)
+
+        def once(orders: Orders | None, late: bool) -> None:
+            memory = Memory("global", scene=Scene())
+            if watching.get():
+                watch(memory, kernel.name)
+            upset(memory, orders, late)
+            for array in arrays:
+                memory.add(array)
+            if may_be_empty:
+                empty_tensors.add_to(memory)
+            counted = []
+            if kernel.hidden.counter:
+                counted.append(memory.allocate(np.zeros(4, np.uint8), "the counter of programs"))
+            scratch = _scratch(memory, kernel.hidden.scratch * math.prod(grid))
+            of_launch = [memory.allocate(np.frombuffer(d, np.uint8), "a descriptor") for d in encoder(plain)]
+            with mlir.session(), listening(kernel, memory.scene) as listener:
+                kernel.machine.run(grid, [*plain, *extents, *counted, *scratch, *of_launch], memory, listener)
+            memory.races = memory.weak = None
+            _check_counters(kernel.name, memory, counted)
+
+        writable = [array for array in arrays if array.writable]
+        in_orders(once, writable, scheduled.get(), is_weak.get(), schedules.get())
 
     return launch
 
@@ -206,13 +223,13 @@ def _scratch(memory: Any, nbytes: int) -> tuple[int, ...]:
     return (memory.allocate(nbytes, "scratch memory"),) if nbytes else ()
 
 
-def _add_arrays(memory: Any, names: Sequence[str], args: Sequence[Argument]) -> None:
-    """Host bytes that arguments show, or ``tri.simulation`` is given, become allocations named after the arguments."""
+def _arrays(names: Sequence[str], args: Sequence[Argument]) -> list[Any]:
+    """Host bytes that arguments show, or ``tri.simulation`` is given, as allocations named after the arguments."""
     from tri_runtime.simulator.memory import Allocation
 
     arrays = [(n, a) for n, a in zip(names, args, strict=True) if isinstance(a, HostArray)]
     shown = arrays[0][1].spans if arrays else ()
-    others = reachable.get()
+    others, found = reachable.get(), []
     for span in merged([s for s, _ in shown] + list(others)):
         writable = any(w and span.begin <= s.begin < span.end for s, w in shown) or any(
             span.begin <= s.begin < span.end for s in others
@@ -220,6 +237,7 @@ def _add_arrays(memory: Any, names: Sequence[str], args: Sequence[Argument]) -> 
         mine = [repr(n) for n, a in arrays if span.begin <= a.address < span.end]
         raw = (ctypes.c_uint8 * (span.end - span.begin)).from_address(span.begin)
         data = np.ctypeslib.as_array(raw)
-        memory.add(
+        found.append(
             Allocation(f"array {' and '.join(mine) or 'of tri.simulation'}", span.begin, data, writable)
         )
+    return found

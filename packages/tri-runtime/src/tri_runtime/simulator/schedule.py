@@ -1,9 +1,10 @@
-"""The order in which the programs of a launch run: one that is hard on kernels that do not synchronise.
+"""The order in which a launch is done: one that is hard on kernels that do not synchronise.
 
 Seeded: the same seed gives the same order.  Programs are begun in a random order within a window, run until they are
 interrupted, which may be at every access of global memory, and go on by one of three policies: by random priorities (the
 one with the highest runs whenever it does not wait; Burckhardt et al., A Randomized Scheduler with Probabilistic
-Guarantees of Finding Bugs, 2010), at random, or in turns.
+Guarantees of Finding Bugs, 2010), at random, or in turns.  The warps of a CTA and its asynchronous copies have policies of
+their own.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
-__all__ = ["Schedule"]
+from tri_core.lazy_dataclasses import dataclass
+
+__all__ = ["Orders", "Schedule"]
 
 T = TypeVar("T")
 
@@ -21,18 +24,38 @@ _POLICIES = ("priorities", "random", "turns")
 _INTERRUPTIONS = {"priorities": 0.05, "random": 0.3, "turns": 1.0}
 #: how likely a store of the interrupted CTA becomes visible
 _DRAINS = (0.0, 0.1, 0.5)
+#: which warp of a CTA runs, as far as it goes
+_WARPS = ("first", "last", "random", "one late")
+#: how likely a copy is done as late as it may be, rather than at once
+_LATE = (1.0, 0.0, 0.5)
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What is permuted in a launch, by ``seed``: the ``programs``, the ``warps`` of each CTA, when its ``copies`` are done."""
+
+    seed: int
+    programs: bool = True
+    warps: bool = True
+    copies: bool = True
 
 
 class Schedule:
     """What comes next in one launch."""
 
-    #: programs that have begun and have not ended, unless those wait for others
-    window = 16
-
-    def __init__(self, seed: int) -> None:
+    def __init__(self, orders: Orders) -> None:
+        seed = orders.seed
+        self.orders = orders
         self.random = Random(f"schedule {seed}")
+        #: for what is not the order of programs, which stays as it is without
+        self.inner = Random(f"within programs {seed}")
+        #: programs that have begun and have not ended, unless those wait for others
+        self.window = 16 if orders.programs else 1
         self.policy = _POLICIES[seed % len(_POLICIES)]
-        self._interruption = _INTERRUPTIONS[self.policy]
+        #: None: warps are in step
+        self.warps = _WARPS[seed % len(_WARPS)] if orders.warps else None
+        self._late = _LATE[seed // 2 % len(_LATE)] if orders.copies else 0.0
+        self._interruption = _INTERRUPTIONS[self.policy] if orders.programs else 0.0
         self._drain = _DRAINS[seed // len(_POLICIES) % len(_DRAINS)]
         self._priorities: dict[int, float] = {}
         self._turn = 0
@@ -44,6 +67,10 @@ class Schedule:
     def drains(self) -> bool:
         """Whether a store of the CTA that was interrupted becomes visible."""
         return self.random.random() < self._drain
+
+    def is_late(self) -> bool:
+        """Whether the copy that is started now reads its source, or writes to global memory, as late as it may."""
+        return self.inner.random() < self._late
 
     def choose(self, programs: Sequence[T]) -> T:
         """The program that runs next."""

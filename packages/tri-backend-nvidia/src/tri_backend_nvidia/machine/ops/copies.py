@@ -45,6 +45,8 @@ class CopyAsyncOp(MachineOp, dialect=NVM, name="cp_async"):
 class CopyCommitOp(MachineOp, dialect=NVM, name="cp_async_commit"):
     """``cp.async.commit_group``: the copies of this thread since the last one become a group."""
 
+    collective = True
+
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """LLVM's intrinsic."""
         b.intrinsic("llvm.nvvm.cp.async.commit.group", [], [])
@@ -60,6 +62,8 @@ class CopyCommitOp(MachineOp, dialect=NVM, name="cp_async_commit"):
 
 class CopyWaitOp(MachineOp, dialect=NVM, name="cp_async_wait"):
     """``cp.async.wait_group``: until at most ``groups`` groups of this thread are under way."""
+
+    collective = True
 
     groups: ir.IntegerAttr
 

@@ -157,6 +157,8 @@ class BarrierWaitOp(MachineOp, dialect=NVM, name="mbarrier_wait"):
 class CopyArriveOp(MachineOp, dialect=NVM, name="cp_async_arrive"):
     """``cp.async.mbarrier.arrive.noinc``: each thread arrives when what it copies by ``cp.async`` has landed."""
 
+    collective = True
+
     address: In
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:

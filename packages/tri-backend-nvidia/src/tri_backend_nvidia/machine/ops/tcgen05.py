@@ -103,6 +103,8 @@ class TensorMemoryAllocOp(MachineOp, dialect=NVM, name="tcgen05_alloc"):
     (``relinquish_alloc_permit``), so that others may.
     """
 
+    collective = True
+
     address: In
     predicate: In
     columns: ir.IntegerAttr
@@ -130,6 +132,8 @@ class TensorMemoryAllocOp(MachineOp, dialect=NVM, name="tcgen05_alloc"):
 
 class TensorMemoryDeallocOp(MachineOp, dialect=NVM, name="tcgen05_dealloc"):
     """``tcgen05.dealloc`` of ``columns`` at tensor memory ``address`` by the warp whose lanes have ``predicate``."""
+
+    collective = True
 
     address: In
     predicate: In
@@ -160,6 +164,8 @@ class TensorMemoryLoadOp(MachineOp, dialect=NVM, name="tcgen05_ld"):
     ``address`` has the first lane of the warp's quarter.  The results are undefined until a :class:`TensorMemoryWaitOp`.
     """
 
+    collective = True
+
     outputs: _Outs
     address: In
 
@@ -181,6 +187,8 @@ class TensorMemoryLoadOp(MachineOp, dialect=NVM, name="tcgen05_ld"):
 
 class TensorMemoryStoreOp(MachineOp, dialect=NVM, name="tcgen05_st"):
     """``tcgen05.st.32x32b``: ``values`` to as many columns from ``address`` on, in each lane of the warp."""
+
+    collective = True
 
     address: In
     values: _Ins
@@ -204,6 +212,8 @@ class TensorMemoryStoreOp(MachineOp, dialect=NVM, name="tcgen05_st"):
 
 class TensorMemoryWaitOp(MachineOp, dialect=NVM, name="tcgen05_wait"):
     """``tcgen05.wait::KIND``, ``ld`` or ``st``: until this thread's loads or stores are done; gives ``values``."""
+
+    collective = True
 
     outputs: _Outs
     values: _Ins
@@ -233,6 +243,8 @@ class TensorMultiplyOp(MachineOp, dialect=NVM, name="tcgen05_mma"):
     ``a_high`` and ``b_high``.  ``steps`` has three numbers per instruction, added to these three; the first
     step of each accumulator adds to what is there where ``add``.
     """
+
+    collective = True
 
     total: In
     a: In
@@ -292,6 +304,8 @@ class TensorMultiplyTensorOp(MachineOp, dialect=NVM, name="tcgen05_mma_ts"):
     8 columns.  ``steps`` has three numbers per instruction, added to ``total``, ``a`` and ``b``.
     """
 
+    collective = True
+
     total: In
     a: In
     b: In
@@ -341,6 +355,8 @@ class TensorCommitOp(MachineOp, dialect=NVM, name="tcgen05_commit"):
     """``tcgen05.commit``: one arrival at the barrier in memory ``address`` when all dots are done that the one
     thread with ``predicate`` has started."""
 
+    collective = True
+
     address: In
     predicate: In
 
@@ -363,6 +379,8 @@ class TensorFenceOp(MachineOp, dialect=NVM, name="tcgen05_fence"):
 
     Asynchronous ``tcgen05`` instructions are ordered with what orders threads by these alone (PTX ISA 9.7.16.6.3).
     """
+
+    collective = True
 
     kind: ir.StringAttr
 

@@ -27,6 +27,8 @@ class TensorCopyOp(MachineOp, dialect=NVM, name="tcgen05_cp"):
     afterwards see what was copied (9.7.16.6.2, "Pipelined tcgen05 Instructions").
     """
 
+    collective = True
+
     address: In
     source: In
     predicate: In
@@ -64,6 +66,8 @@ class TensorMultiplyScaledOp(MachineOp, dialect=NVM, name="tcgen05_mma_scaled"):
     Operands and attributes as of ``tcgen05_mma``; ``a_scale``, ``b_scale``: addresses of the scales in tensor memory;
     ``steps`` has the numbers of a :class:`ScaledStep` per instruction, ``vectors`` is :meth:`ScaledKind.vectors`.
     """
+
+    collective = True
 
     total: In
     a: In

@@ -101,6 +101,8 @@ class OrderedBarrierOp(MachineOp, dialect=NVM, name="ordered_barrier"):
     those of the last group in ``open``).
     """
 
+    collective = True
+
     group: In
     step: ir.StringAttr
     first: ir.IntegerAttr

@@ -106,7 +106,7 @@ class TmaStoreOp(MachineOp, dialect=NVM, name="tma_store"):
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """Global memory is written now; shared memory is in use until the wait."""
+        """Global memory is written now, or as late as may be; shared memory is in use until the wait."""
         from tri_backend_nvidia.machine.simulation import tma as tma_simulation
 
         source, target, predicate, *coordinates = operands
@@ -147,11 +147,12 @@ class TmaWaitOp(MachineOp, dialect=NVM, name="tma_wait"):
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """The oldest groups have read."""
+        """The oldest groups have read, or written, too."""
         from tri_runtime.simulator import as_cta
 
         real = as_cta(cta)
-        real.stores.wait(ir.IntegerAttr(self.groups).value, real.active)
+        reads = bool(ir.IntegerAttr(self.read).value)
+        real.stores.wait(ir.IntegerAttr(self.groups).value, real.active, reads=reads)
         return []
 
 

@@ -80,6 +80,8 @@ class WgmmaOp(MachineOp, dialect=NVM, name="wgmma"):
     The results are undefined until a :class:`WgmmaWaitOp`.
     """
 
+    collective = True
+
     outputs: _Outs
     total: _Ins
     a: _Ins
@@ -159,6 +161,8 @@ def _descriptor(name: str, operand: int, offset: int, high: int) -> list[str]:
 
 class WgmmaWaitOp(MachineOp, dialect=NVM, name="wgmma_wait"):
     """``wgmma.wait_group``: until at most ``pendings`` groups of this warp group are under way; gives ``values``."""
+
+    collective = True
 
     outputs: _Outs
     values: _Ins

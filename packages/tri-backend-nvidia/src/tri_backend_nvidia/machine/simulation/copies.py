@@ -1,4 +1,4 @@
-"""Asynchronous copies in NumPy: data is fetched when a copy starts, and arrives when it is waited for.
+"""Asynchronous copies in NumPy: data is fetched when a copy starts, or as late as may be, and arrives when it is waited for.
 
 In between, the destination holds undefined values: a kernel that reads too early, or starts a copy to what is still
 read, gives wrong numbers or a race.
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from tri_core.api import DeviceError
 from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.lowering import SimulatedCTA
+from tri_runtime.simulator import CTA
 
 __all__ = ["commit", "forwarded_after", "start", "wait"]
 
@@ -24,6 +25,7 @@ Array = npt.NDArray[Any]
 
 _GLOBAL, _SHARED = 1, 3
 _UNDEFINED = 0x7FC1A5FF
+_WORD: np.dtype[np.generic] = np.dtype(np.int32)
 
 
 @dataclass
@@ -31,6 +33,8 @@ class _Copy:
     destination: Array
     words: list[Array]
     active: Array
+    #: reads word ``i`` once more, for a copy that reads as late as it may
+    again: Callable[[int], Array] | None = None
 
 
 @dataclass
@@ -74,10 +78,20 @@ def start(
     words = []
     for i in range(width // 4):
         there = active & (size > 4 * i)
-        words.append(np.where(there, cta.memory(_GLOBAL).load(source + 4 * i, np.dtype(np.int32), there), 0))
+        words.append(np.where(there, cta.memory(_GLOBAL).load(source + 4 * i, _WORD, there), 0))
         undefined = np.full(len(active), _UNDEFINED, np.int32)
         cta.memory(_SHARED).store(destination + 4 * i, undefined, active)
-    _state(cta).started.append(_Copy(destination, [w.astype(np.int32) for w in words], active))
+    copy = _Copy(destination, [w.astype(np.int32) for w in words], active)
+    copy.again = _late_source(cta, source, size, active)
+    _state(cta).started.append(copy)
+
+
+def _late_source(cta: object, source: Array, size: Array, active: Array) -> Callable[[int], Array] | None:
+    """What reads a word of a copy as late as it may be read; None where it is read at the start."""
+    if not isinstance(cta, CTA) or not cta.is_late():
+        return None
+    memory = cta.memory(_GLOBAL)
+    return lambda i: memory.again(source + 4 * i, _WORD, active & (size > 4 * i))
 
 
 def _thread_set(cta: SimulatedCTA) -> _ThreadSet:
@@ -106,7 +120,8 @@ def wait(cta: SimulatedCTA, groups: int) -> None:
 
 
 def _land(cta: SimulatedCTA, copy: _Copy) -> None:
-    for i, word in enumerate(copy.words):
+    for i, early in enumerate(copy.words):
+        word = early if copy.again is None else copy.again(i)
         cta.memory(_SHARED).store(copy.destination + 4 * i, word, copy.active)
 
 

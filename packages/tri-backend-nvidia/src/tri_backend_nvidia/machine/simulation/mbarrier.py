@@ -20,7 +20,7 @@ __all__ = ["arrive", "copy_arrive", "fence", "init", "inval", "uniform", "used",
 
 Array = npt.NDArray[Any]
 
-_SHARED = 3
+_GLOBAL, _SHARED = 1, 3
 _STATE = np.dtype(np.uint64)
 
 
@@ -90,3 +90,5 @@ def fence(cta: SimulatedCTA, kind: str) -> None:
     """
     if kind == "proxy.async.shared::cta":
         as_cta(cta).memory(_SHARED).fence(cta.active)
+    elif kind == "proxy.async.global":
+        as_cta(cta).memory(_GLOBAL).fence_copies()

@@ -150,19 +150,29 @@ def load(
     tensor = _map(real, source, thread)
     _checked(real, tensor, thread)
     place, nbytes = _place(real, tensor, destination, thread)
-    box = _fetched(real, tensor, _numbers(real, tensor, coordinates, thread), thread)
-    row = np.zeros((real.num_threads, nbytes), np.uint8)
-    row[thread, swizzled_places(place, nbytes, tensor.swizzle)] = box.reshape(-1)
+    at = _numbers(real, tensor, coordinates, thread)
+
+    def fetched() -> Array:
+        row = np.zeros((real.num_threads, nbytes), np.uint8)
+        box = _fetched(real, tensor, at, thread)
+        row[thread, swizzled_places(place, nbytes, tensor.swizzle)] = box.reshape(-1)
+        return row
+
+    def again() -> Array:
+        with real.memory(_GLOBAL).untracked():
+            return fetched()
+
+    row, late = fetched(), again if real.is_late() else None
     alone = np.arange(real.num_threads) == thread
     counted = used(cta, barrier, alone)
     map_tracking.loads(real, int(source[thread]), counted)
     if mask is None:
-        real.copies.start_with_barrier(real.memory(_SHARED), destination, row, alone, counted)
+        real.copies.start_with_barrier(real.memory(_SHARED), destination, row, alone, counted, again=late)
         return
     for peer in receivers(real, int(mask[thread]) & _ALL_CTAS):
         there = window(destination.astype(np.int64), peer.rank)
         real.memory(_SHARED).load(window(barrier.astype(np.int64), peer.rank), _STATE, alone)
-        real.copies.start_with_barrier(real.memory(_SHARED), there, row, alone, counted, peer)
+        real.copies.start_with_barrier(real.memory(_SHARED), there, row, alone, counted, peer, again=late)
 
 
 def _to_tf32(bits: Array) -> Array:
@@ -246,12 +256,16 @@ def store(
         return
     new = box[inside, columns.start : _written_end(tensor, at[0])].reshape(int(inside.sum()), -1)
     memory, places = real.memory(_GLOBAL), addresses[inside]
-    if not combine:
-        memory.write_rows(places, new, thread)
-        return
-    with memory.atomic(places, np.full(len(places), thread), new.shape[1]):
-        old = memory.read_rows(places, new.shape[1], thread)
-        memory.write_rows(places, _combined(tensor, old, new, combine), thread)
+
+    def write() -> None:
+        if not combine:
+            memory.write_rows(places, new, thread)
+            return
+        with memory.atomic(places, np.full(len(places), thread), new.shape[1]):
+            old = memory.read_rows(places, new.shape[1], thread)
+            memory.write_rows(places, _combined(tensor, old, new, combine), thread)
+
+    real.stores.write(thread, write, is_late=real.is_late())
 
 
 def _written_end(tensor: TensorMap, first: int) -> int:
