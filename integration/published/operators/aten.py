@@ -19,9 +19,21 @@ from torch.utils._pytree import tree_flatten, tree_map
 from integration.published.cases import Check
 from integration.published.operators.operator import NoArguments, checks_of, declines
 
-__all__ = ["Call", "Recorder", "against_pytorch", "calls", "overload", "record", "relatives", "samples"]
+__all__ = [
+    "DTYPES",
+    "Call",
+    "Recorder",
+    "against_pytorch",
+    "calls",
+    "overload",
+    "record",
+    "relatives",
+    "samples",
+]
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
+#: samples are of the first of these that a function takes
+DTYPES: tuple[torch.dtype, ...] = (torch.float32, torch.int32, torch.bool)
 _SAMPLES = 8
 _CALLS = 3
 _MANY = 60
@@ -113,7 +125,7 @@ def record(wanted: Iterable[str]) -> dict[str, list[Call]]:
     recorder = Recorder(wanted)
     for info in samples():
         dtypes = info.supported_dtypes("cpu")
-        for dtype in (torch.float32, torch.int32, torch.bool):
+        for dtype in DTYPES:
             if dtype in dtypes:
                 _run_samples(info, dtype, recorder)
                 break
