@@ -81,6 +81,12 @@ def test_a_model_equals_eager() -> None:
     assert "1 of 1 right" in _run("-m", "integration.inductor", "mlp_softmax_dropout")
 
 
+@pytest.mark.timeout(300)
+def test_what_kernels_read_and_write_is_found_in_their_ttir() -> None:
+    pytest.importorskip("torch")
+    assert "51 of 51 right" in _run("-m", "integration.inductor.accesses")
+
+
 @tri.jit
 def plain(x, o, n, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

@@ -19,6 +19,7 @@ import pytest
 import tri
 import tri.compat.triton as compat
 from tri.compat.triton.table import GONE, MODULES
+from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core import knobs, plugins
 from tri_core.api import LanguageExtension, hookimpl
 from tri_core.errors import CompilationError, LaunchError, OutOfResources, TriError, Unsupported
@@ -351,6 +352,12 @@ def test_small_helpers() -> None:
     arrays = [jit.native_specialize_impl(None, a, True, True, True) for a in (array, 16, 3, 1)]
     assert arrays[1:] == [("i32", "D"), ("i32", None), ("constexpr", 1)]
     assert arrays[0] == ("*kfp32", "D" if array.ctypes.data % 16 == 0 else None)
+    described = TensorDescriptor(np.zeros((8, 8), np.float32), [8, 8], [8, 1], [4, 4])
+    assert jit.mangle_type(described) == "tensordesc<fp32[4, 4]>"
+    assert jit.native_specialize_impl(None, (described, 16), False, True, True) == (
+        ("tensordesc<fp32[4, 4]>", "i32"),
+        (None, "D"),
+    )
     nested = [1, (2, [3])]
     paths = utils.find_paths_if(nested, lambda path, leaf: leaf > 1)
     assert paths == [(1, 0), (1, 1, 0)]

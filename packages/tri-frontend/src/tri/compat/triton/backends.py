@@ -9,7 +9,7 @@ from tri.compat.triton.cache import triton_key
 from tri.compat.triton.driver import driver_class
 from tri.compat.triton.targets import GPUTarget, tri_target
 from tri_core import forks
-from tri_core.errors import TargetError, Unsupported
+from tri_core.errors import TargetError
 from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -50,9 +50,19 @@ class BaseBackend:
         """Empty: library functions are chosen by the backend while it compiles."""
         return {}
 
+    def get_codegen_implementation(self, options: Any) -> dict[str, Any]:
+        """Empty: what depends on the target, the frontend asks the target."""
+        del options
+        return {}
+
+    @staticmethod
+    def parse_attr(desc: str) -> list[list[Any]]:
+        """The attributes that a specialization of ``native_specialize_impl`` stands for."""
+        return [["tt.divisibility", 16]] if "D" in desc else []
+
     def load_dialects(self, ctx: Any) -> None:
-        """Refused: tri's IR lives in its own context."""
-        raise Unsupported("tri does not share Triton's MLIR context", remedy="compile through triton.compile")
+        """Nothing: tri's IR has a context of its own, with all dialects."""
+        del ctx
 
 
 def make_backend(target: GPUTarget) -> BaseBackend:

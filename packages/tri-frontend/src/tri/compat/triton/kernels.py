@@ -75,26 +75,38 @@ class MockTensor:
         return 0
 
 
-def mangle_type(arg: Any, specialize: bool = False) -> str:
-    """The type of ``arg`` as signatures write it: ``*fp32``, ``i32``, ``constexpr``."""
-    from tri.launch.readers import Constant, Rules, readers
-
-    _, fact = readers(Rules(values=specialize, alignment=specialize))[type(arg)](arg)
-    if isinstance(fact, Constant):
-        return "constexpr"
-    return f"*{fact[0]}" if isinstance(fact, tuple) else str(fact).partition(":")[0]
+def mangle_type(arg: Any, specialize: bool = False) -> Any:
+    """The type of ``arg`` as signatures write it: ``*fp32``, ``i32``, ``tensordesc<fp16[64, 64]>``, ``constexpr``, or a tuple of such."""
+    return _reported(_fact(arg, specialize, specialize), False)[0]
 
 
 def native_specialize_impl(
     backend: Any, arg: Any, is_const: bool, specialize_value: bool, align: bool
-) -> tuple[str, Any]:
-    """The type of ``arg``, and what a kernel is specialized on: a constant, ``"D"`` for divisible, or None."""
-    from tri.launch.readers import DIVISIBLE, ONE, Constant, Rules, readers
-
+) -> tuple[Any, Any]:
+    """The type of ``arg``, and what a kernel is specialized on: a constant, ``"D"`` for divisible, or None; of a tuple, tuples of these."""
     del backend
-    _, fact = readers(Rules(values=specialize_value, alignment=align))[type(arg)](arg)
+    return _reported(_fact(arg, specialize_value, align), is_const)
+
+
+def _fact(arg: Any, values: bool, alignment: bool) -> Any:
+    """What a launch knows of ``arg``: see :mod:`tri.launch.readers`."""
+    from tri.launch.readers import Rules, readers
+
+    return readers(Rules(values=values, alignment=alignment))[type(arg)](arg)[1]
+
+
+def _reported(fact: Any, is_const: bool) -> tuple[Any, Any]:
+    from tri.launch.readers import DIVISIBLE, ONE, Constant, DescriptorFact, Items
+
+    if isinstance(fact, Items):
+        types, known = (
+            zip(*(_reported(item, is_const) for item in fact.facts), strict=True) if fact.facts else ((), ())
+        )
+        return types, known
     if isinstance(fact, Constant):
         return "constexpr", fact.value
+    if isinstance(fact, DescriptorFact):
+        return f"tensordesc<{fact.dtype}[{', '.join(map(str, fact.block))}]>", None
     if isinstance(fact, tuple):
         return f"*{'k' if is_const else ''}{fact[0]}", "D" if fact[1] else None
     if fact == ONE:

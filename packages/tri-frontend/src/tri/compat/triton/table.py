@@ -102,7 +102,7 @@ _DRIVER = {
 }
 _COMPILER = {
     **{n: _ERRORS[n] for n in ("CompilationError",)},
-    "ASTSource": "tri.compiler.source:ASTSource",
+    "ASTSource": f"{_HERE}.sources:ASTSource",
     "IRSource": "tri_core.compiler:IRSource",
     "CompiledKernel": "tri_core.compiler:CompiledKernel",
     "LazyDict": "tri_core.compiler:Artifacts",
@@ -339,6 +339,7 @@ MODULES: dict[str, Module] = {
     },
     "triton._C": Module(advice=_NO_LIBRARY),
     "triton._C.libtriton": Module(advice=_NO_LIBRARY),
+    "triton._C.libtriton.ir": Module((f"{_HERE}.walking",), advice=_INTERNAL),
 }
 
 #: modules that are absent on purpose, with what to do

@@ -1,4 +1,6 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from triton._C.libtriton import ir as ir
+
 def __getattr__(name: str) -> _Any: ...

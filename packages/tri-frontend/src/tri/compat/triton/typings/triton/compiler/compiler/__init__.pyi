@@ -16,13 +16,13 @@ from tri.compat.triton.cache import get_dump_manager as get_dump_manager
 from tri.compat.triton.cache import get_override_manager as get_override_manager
 from tri.compat.triton.cache import triton_key as triton_key
 from tri.compat.triton.driver import max_shared_mem as max_shared_mem
+from tri.compat.triton.sources import ASTSource as ASTSource
 from tri.compat.triton.targets import GPUTarget as GPUTarget
 from tri.compat.triton.targets import Language as Language
 from tri.compat.triton.targets import compile as compile
 from tri.compat.triton.targets import gpu_target as gpu_target
 from tri.compat.triton.targets import torch_kind as torch_kind
 from tri.compat.triton.targets import tri_target as tri_target
-from tri.compiler.source import ASTSource as ASTSource
 from tri_core.compiler import CompiledKernel as CompiledKernel
 from tri_core.compiler import IRSource as IRSource
 from tri_core.errors import CompilationError as CompilationError
