@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tri.launch import compiled_plans
 from tri.launch.arrays import ReadOnly, describe, memory_bytes
+from tri.launch.compiled_plans import SMALL, planned
 from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT, LaunchFacts
 from tri.launch.host_memory import device_for, host_memory_for, may_be_mapped, with_mapped
 from tri.launch.observers import overlap_launch
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["forget", "launch", "launch_facts", "load", "run"]
 
 Attributes = Mapping[str, Sequence[Sequence[Any]]]
-#: bytes that an array of ``tt.pointer_range`` 32 has less than
-_SMALL = 1 << 31
 
 #: by kernel, device and the runtime's identity
 _launches: dict[tuple[str, DeviceInfo, int], tuple[Launch, OverlapLaunch | None]] = {}
@@ -39,6 +39,7 @@ _launches: dict[tuple[str, DeviceInfo, int], tuple[Launch, OverlapLaunch | None]
 def forget() -> None:
     """Drop every bound launch."""
     _launches.clear()
+    compiled_plans.forget()
 
 
 def launch(
@@ -56,6 +57,9 @@ def launch(
         )
     given = _by_name(source, kernel, args)
     run(kernel, grid, given, source.attrs, stream)
+    plan = planned(source, kernel, args, _loaded) if kernel.src is source else None
+    if plan is not None:
+        kernel.state.launches[tuple(map(type, args))] = plan.start
 
 
 def _by_name(source: ASTSource, kernel: CompiledKernel, args: Sequence[Any]) -> dict[str, Any]:
@@ -205,7 +209,7 @@ def _check_alignment(kernel: str, name: str, address: int, attributes: Attribute
 
 def _check_size(kernel: str, name: str, array: Any, attributes: Attributes) -> None:
     is_small = any(fact == "tt.pointer_range" for fact, _ in attributes.get(name, ()))
-    if is_small and memory_bytes(array) >= _SMALL:
+    if is_small and memory_bytes(array) >= SMALL:
         raise LaunchError(
             f"{kernel} was compiled for a {name!r} in less than 2 GiB of memory; this one is in "
             f"{memory_bytes(array)} bytes",
