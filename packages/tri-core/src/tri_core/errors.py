@@ -351,5 +351,9 @@ class CacheError(TriError):
     """The cache directory cannot be used at all."""
 
 
+class BundleError(CacheError):
+    """A bundle of kernels that cannot be used: no bundle, damaged, of other versions, or not to be trusted."""
+
+
 class InternalError(TriError):
     """A bug in tri."""

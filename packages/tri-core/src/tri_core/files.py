@@ -69,6 +69,16 @@ def write(path: str | Path, content: str | bytes) -> None:
         ) from error
 
 
+def replace(source: str | Path, path: str | Path) -> None:
+    """Move the file ``source`` to ``path``, in place of what is there; OptionError when that fails."""
+    try:
+        os.replace(source, path)
+    except OSError as error:
+        raise _failed(
+            f"{path} cannot be written", error, "name a file in a folder that you may write"
+        ) from error
+
+
 def _open_to_write(path: str, flags: int) -> int:
     handle = os.open(path, flags | _AT_ONCE, 0o666)
     if _AT_ONCE:

@@ -75,6 +75,26 @@ def parse_folder(text: str) -> Path:
     return found
 
 
+def parse_folders(text: str) -> tuple[Path, ...]:
+    """Folders, separated as in PATH."""
+    return tuple(parse_folder(part) for part in text.split(os.pathsep) if part.strip())
+
+
+def parse_file(text: str) -> Path:
+    """A file, wherever the program goes later; ``~`` is the user's home."""
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError as error:  # no such user
+        raise ValueError(str(error)) from None
+
+
+def parse_missing(text: str) -> str:
+    """``log``, ``refuse`` or ``background``."""
+    if text.strip() in ("log", "refuse", "background"):
+        return text.strip()
+    raise ValueError("write log, refuse or background")
+
+
 def parse_size(text: str) -> int:
     """A number of bytes, with an optional suffix K, M, G (powers of 1024)."""
     text = text.strip().upper().removesuffix("B")
@@ -129,6 +149,29 @@ CORE = KnobGroup(
             default=False,
             parse=parse_bool,
             help="use a cache that others own or can write: their kernels run with your rights",
+        ),
+        Knob(
+            name="CACHE_LAYERS",
+            default=(),
+            parse=parse_folders,
+            help="folders of caches that are read where the own has nothing, separated as in PATH",
+        ),
+        Knob(
+            name="BUNDLE",
+            parse=parse_file,
+            help="a bundle of kernels that is read below the cache (tri warm, tri.serve)",
+        ),
+        Knob(name="BUNDLE_KEY", parse=parse_file, help="a file with the key that bundles are signed by"),
+        Knob(
+            name="BUNDLE_MISSING",
+            default="log",
+            parse=parse_missing,
+            help="what a compile is while a bundle is served: log, refuse, background",
+        ),
+        Knob(
+            name="RECORD",
+            parse=parse_file,
+            help="a file to which launches add the versions of kernels (tri record)",
         ),
         Knob(name="ALWAYS_COMPILE", default=False, parse=parse_bool, help="ignore the cache"),
         Knob(name="DUMP_DIR", parse=Path, help="write every stage of every compile below this folder"),

@@ -24,6 +24,7 @@ from tri.language.builtin import is_constexpr_function
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.structure import Structure
 from tri.language.types import dtype
+from tri.main_module import portable_name
 from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Watch", "fingerprint", "forget_keys", "functions_in", "used_globals", "used_values", "watched"]
@@ -162,7 +163,7 @@ def _text(value: Any) -> str:
 
 
 def _own_text(value: Any) -> str:
-    name = f"{value.__module__}.{value.__qualname__}"
+    name = f"{portable_name(value.__module__)}.{value.__qualname__}"
     if isinstance(value, Kernel):
         return f"{name} {value.noinline} {value.debug} {captured(value.python_function, cells=False)}\n{value.src}"
     if is_aggregate_class(value):

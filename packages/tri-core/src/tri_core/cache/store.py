@@ -5,6 +5,8 @@ its own in the same folder and moved into place by ``os.replace``, so that a rea
 while the writer is killed) sees all of an entry or nothing.  Two writers of one key write the same
 content, and the later one wins.  Reading renews the file's time stamp; the oldest stamps leave first.
 
+Below it may lie layers that are only read (a folder of others, a bundle): what the store has not, they are asked for.
+
 Folders are made for the user alone.  Nothing is read from, or written to, a store that others own or can write
 (:mod:`tri_core.cache.trust`), and an entry is a regular file, opened without waiting.
 """
@@ -18,16 +20,18 @@ import random
 import re
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Protocol
 
 from tri_core.cache import entry, trust
+from tri_core.cache.noting import note
 from tri_core.cache.sweep import sweep
 from tri_core.errors import CacheError
 from tri_core.notices import CacheWarning, warn
 
-__all__ = ["Store"]
+__all__ = ["Layer", "Store"]
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +58,14 @@ def _open_privately(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
+class Layer(Protocol):
+    """What a store reads below its own entries."""
+
+    def get(self, key: str) -> bytes | None:
+        """The payload of ``key``; None where there is none that can be trusted."""
+        ...
+
+
 class Store:
     """Byte strings by key below ``directory``, together at most about ``max_bytes``.
 
@@ -62,8 +74,18 @@ class Store:
     can write, unless ``shared`` says that they are trusted.
     """
 
-    def __init__(self, directory: Path, max_bytes: int, *, shared: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        max_bytes: int,
+        *,
+        shared: bool = False,
+        layers: Sequence[Layer] = (),
+        is_read_only: bool = False,
+    ) -> None:
         self.directory = Path(directory).absolute()
+        self.layers = tuple(layers)
+        self.is_read_only = is_read_only
         self.max_bytes = max_bytes
         self.shared = shared
         self._written = 0
@@ -89,7 +111,17 @@ class Store:
         return self._trusted
 
     def get(self, key: str) -> bytes | None:
-        """The payload stored under ``key``; None when absent, damaged or another key's (the file is removed then)."""
+        """The payload stored under ``key``, here or in a layer; None when absent, damaged or another key's (the file is removed then)."""
+        payload = self._own(key)
+        for layer in self.layers if payload is None else ():
+            payload = layer.get(key)
+            if payload is not None:
+                break
+        if payload is not None:
+            note(key, payload)
+        return payload
+
+    def _own(self, key: str) -> bytes | None:
         path = self.path(key)
         if not self.is_trusted():
             return None
@@ -105,7 +137,7 @@ class Store:
         if found is None or found.key != key:
             self._drop(key, content, found)
             return None
-        if time.time() - status.st_mtime > _STAMP_AGE:
+        if not self.is_read_only and time.time() - status.st_mtime > _STAMP_AGE:
             with suppress(OSError):
                 os.utime(path)
         return found.payload
@@ -132,8 +164,9 @@ class Store:
 
     def put(self, key: str, payload: bytes) -> bool:
         """Store ``payload`` under ``key``; whether it is kept now."""
+        note(key, payload)
         size = entry.size_of(key, payload)
-        if size > self.max_bytes or not self.is_trusted():
+        if self.is_read_only or size > self.max_bytes or not self.is_trusted():
             return False
         try:
             self._write(self.path(key), key, payload)
@@ -145,6 +178,8 @@ class Store:
 
     def discard(self, key: str) -> None:
         """Remove the entry of ``key``, if there is one."""
+        if self.is_read_only:
+            return
         with suppress(OSError):
             self.path(key).unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""Commands of ``tri``: plugins, targets, compile, opt, layout, explore, cache, new-backend."""
+"""Commands of ``tri``: plugins, targets, compile, opt, layout, explore, record, warm, cache, new-backend."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 import tri
+from tri.cli import serving
+from tri.cli.cache import app as cache_app
 from tri.cli.explore import explore
 from tri.cli.layout import layout
 from tri.cli.new_backend import new_backend
@@ -32,12 +34,13 @@ app = typer.Typer(
     add_completion=False,
     invoke_without_command=True,
 )
-cache_app = typer.Typer(help="The cache of compiled kernels.", no_args_is_help=True)
 app.add_typer(cache_app, name="cache")
 app.command(name="opt")(opt)
 app.command(name="layout")(layout)
 app.command(name="new-backend")(new_backend)
 app.command(name="explore")(explore)
+app.command(name="record")(serving.record)
+app.command(name="warm")(serving.warm)
 
 
 @app.callback()
@@ -326,40 +329,3 @@ def explain(
         typer.echo(str(explanation))
     if not found:
         typer.echo(f"the cache remembers no compile of {source}")
-
-
-# --- cache ----------------------------------------------------------------------------------------------
-
-
-def _files() -> list[Path]:
-    from tri_core.cache import default_store
-
-    return [p for p in default_store().directory.glob("*/*") if p.is_file()]
-
-
-@cache_app.command()
-def path() -> None:
-    """Print where the cache is."""
-    from tri_core.cache import default_store
-
-    typer.echo(default_store().directory)
-
-
-@cache_app.command()
-def size() -> None:
-    """Print how much the cache holds, and its bound."""
-    from tri_core.cache import default_store
-
-    files = _files()
-    used = sum(p.stat().st_size for p in files)
-    typer.echo(f"{len(files)} entries, {used / 2**20:.1f} MiB of {default_store().max_bytes / 2**20:.0f} MiB")
-
-
-@cache_app.command()
-def clear() -> None:
-    """Remove every kernel from the cache."""
-    from tri_core.cache import default_store
-
-    count = len(_files())
-    default_store().clear()
-    typer.echo(f"removed {count} entries")

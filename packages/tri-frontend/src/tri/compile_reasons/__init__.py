@@ -20,7 +20,7 @@ from tri_core.errors import CompileRefused
 if TYPE_CHECKING:
     from tri_core.compiler import Attempt
 
-__all__ = ["Explanation", "Picture", "explain", "gate", "no_compile"]
+__all__ = ["Explanation", "Picture", "explain", "gate", "no_compile", "reasons_of"]
 
 logger = logging.getLogger("tri.explain")
 
@@ -84,6 +84,14 @@ def gate(attempt: Attempt) -> None:
         return picture
 
     history.update(name, judge)
+
+
+def reasons_of(attempt: Attempt) -> tuple[str, ...]:
+    """Why a compile is not spared, a line for each difference from the nearest that the cache remembers."""
+    source = attempt.source
+    if not isinstance(source, CompiledSource):
+        return ("it is given as IR",)
+    return reasons(Picture.of(attempt, source), history.load(history.identity(source.fn)))
 
 
 def _refused(name: str, target: str, lines: tuple[str, ...]) -> CompileRefused:

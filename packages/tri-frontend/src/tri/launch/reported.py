@@ -38,6 +38,10 @@ def compile_reported(
     from tri_core.compiler import compile as compile_source
     from tri_core.compiler.observe import stage_times
 
+    if knobs.get("RECORD") is not None:
+        from tri.serving.recorder import add_version
+
+        add_version(source, target, options)
     if not JIT_CACHE and not JIT_POST_COMPILE and not COMPILED:
         return compile_source(source, target, options)
     before = cache_hook_facts(source, str(target), options, warmup=warmup, cached=False)

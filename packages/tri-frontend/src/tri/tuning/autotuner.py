@@ -18,6 +18,7 @@ from tri.context import chosen
 from tri.launch.asynchronous import active_mode
 from tri.launch.mocks import has_mocks
 from tri.launch.request import arguments_only, grid_and_warmup, warm_up_keywords
+from tri.serving.recorder import add_choice, add_version, trials
 from tri.tuning import report, results
 from tri.tuning.arrays import copy_of, device_of, restore, zero
 from tri.tuning.compiling import INFEASIBLE, UNUSABLE, Plan, compile_all
@@ -26,6 +27,7 @@ from tri.tuning.progress import Progress
 from tri.tuning.pruning import Pruning
 from tri.tuning.wrapper import Wrapper
 from tri_core import forks, knobs
+from tri_core.cache.default import served_bundle
 from tri_core.errors import ArgumentError, OptionError, TriError
 
 if TYPE_CHECKING:
@@ -218,16 +220,20 @@ class Autotuner(Wrapper):
         target = self._target(kept, args, kwargs)
         store_key = self._store_key(target, key, kept)
         timings = results.load(store_key, kept) if store_key is not None else None
+        is_kept = store_key is not None and (self.cache_results or knobs.get("AUTOTUNE_CACHE"))
         cached = timings is not None
         self.failures = {}
         if timings is None:
-            timings = self._measure(kept, target, nargs, args, kwargs)
-            if store_key is not None and timings:
+            with trials():
+                timings = self._measure(kept, target, nargs, args, kwargs)
+            if store_key is not None and is_kept and timings:
                 results.save(store_key, timings)
         self.configs_timings = timings
         best = min(timings, key=timings.__getitem__) if timings else self._undecided(kept, nargs, kwargs)
         if timings and not cached:
             self.pre_hook({**nargs, **self._with(best, kwargs)}, reset_only=True)
+        if knobs.get("RECORD") is not None:
+            self._record(target, key, kept, best, timings, args, kwargs)
         self.bench_time = time.perf_counter() - begin
         facts = {"fn": self, "key": key, "best_config": best, "timings": timings, "cached": cached}
         report.tell_choice(self.__name__, {**facts, "seconds": self.bench_time, "failures": self.failures})
@@ -245,10 +251,25 @@ class Autotuner(Wrapper):
 
     def _store_key(self, target: Target, key: tuple[Any, ...], kept: Sequence[Config]) -> str | None:
         """Where the choice is kept; None when it is not: a hook of a configuration is no text."""
-        wanted = self.cache_results or knobs.get("AUTOTUNE_CACHE")
+        wanted = self.cache_results or knobs.get("AUTOTUNE_CACHE") or served_bundle() is not None
         if not wanted or any(config.pre_hook is not None for config in kept):
             return None
-        return results.store_key(self.base_fn, target, key, kept)
+        return results.store_key(self.base_fn, target, results.text_of(key), results.among(kept))
+
+    def _record(
+        self,
+        target: Target,
+        key: tuple[Any, ...],
+        kept: Sequence[Config],
+        best: Config,
+        timings: Mapping[Config, Sequence[float]],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+    ) -> None:
+        """Add the choice, and the version that it launches, to the manifest that is recorded."""
+        add_version(*self._plan(best, args, kwargs))
+        ms = timings.get(best, ())
+        add_choice(self.base_fn, target, results.text_of(key), results.among(kept), str(best), ms)
 
     def _undecided(
         self, kept: Sequence[Config], nargs: Mapping[str, Any], kwargs: Mapping[str, Any]
