@@ -34,7 +34,9 @@ class _Services:
 
     def launcher(self, kernel: Kernel) -> KernelLauncher:
         from tri.launch.dispatcher import Dispatcher
+        from tri.serving.attachment import attach
 
+        attach()
         return Dispatcher(kernel)
 
     def device_caches(self, launcher: KernelLauncher) -> KernelVersions:

@@ -202,7 +202,7 @@ def test_types_functions_and_what_has_no_text(
         import tri
 
         @tri.jit
-        def kernel(o_ptr):
+        def kernel(o_ptr: Any) -> None:
             tl.store(o_ptr, 1)
 
         kernel[(1,)](np.zeros(1, np.float32))

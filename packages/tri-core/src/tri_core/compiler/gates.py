@@ -24,10 +24,10 @@ class Attempt:
 _gates: list[Callable[[Attempt], None]] = []
 
 
-def before_compile(gate: Callable[[Attempt], None]) -> None:
-    """Have ``gate`` called before every compile from now on; what it raises ends the compile."""
+def before_compile(gate: Callable[[Attempt], None], *, is_first: bool = False) -> None:
+    """Have ``gate`` called before every compile from now on, before the others if ``is_first``; what it raises ends the compile."""
     if gate not in _gates:
-        _gates.append(gate)
+        _gates.insert(0 if is_first else len(_gates), gate)
 
 
 def pass_all(attempt: Attempt) -> None:

@@ -49,7 +49,7 @@ def size() -> None:
 @app.command(name="ls")
 def list_kernels() -> None:
     """List the kernels, those that were used last first."""
-    from tri_core.cache.contents import kernels
+    from tri_core.compiler.stored import kernels
 
     table = Table(box=None, pad_edge=False)
     for column in ("kernel", "target", "KiB", "used", "key"):
@@ -63,7 +63,7 @@ def list_kernels() -> None:
 @app.command()
 def verify() -> None:
     """Read every entry; name those that are damaged or another key's, and leave with status 1 where there are any."""
-    from tri_core.cache.contents import damaged
+    from tri_core.compiler.stored import damaged
 
     found = list(damaged(_directory()))
     for file in found:
@@ -109,7 +109,7 @@ def _unused(days: float) -> Iterator[Path]:
 @app.command(name="export")
 def export_bundle(output: Annotated[Path, typer.Argument(help="the bundle")], key: _Key = None) -> None:
     """Write all kernels of the cache to a bundle, for TRI_BUNDLE or another machine's tri cache import."""
-    from tri_core.cache.contents import pack
+    from tri_core.compiler.stored import pack
 
     typer.echo(f"{output}: {pack(_directory(), output, key)} kernels")
 

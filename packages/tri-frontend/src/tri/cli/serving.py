@@ -56,7 +56,7 @@ def record(
                 f"{command[0]} cannot be run ({error.strerror})", remedy="write -- before the program"
             ) from error
         if bundle is not None:
-            from tri_core.cache.contents import pack
+            from tri_core.compiler.stored import pack
 
             count = pack(Path(folder), bundle, key)
             typer.echo(f"{bundle}: {count} kernels", err=True)

@@ -12,7 +12,6 @@ from tri.compiler.signature import parameter_types, signature_text
 from tri.compiler.values_key import stable
 from tri.kernel import Kernel
 from tri.language.types import dtype, parse_type
-from tri.serving.policy import gate as gate_of_serving
 from tri_core.abi import KernelSignature, Parameter
 from tri_core.compiler import before_compile
 from tri_core.errors import CompilationError
@@ -28,8 +27,6 @@ __all__ = ["ASTSource", "Specialization"]
 
 Key = str | int | tuple[Any, ...]
 
-# first: what is refused while a bundle is served was not compiled, and is not remembered
-before_compile(gate_of_serving)
 before_compile(gate)
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from tri.launch.hooks import (
@@ -13,6 +16,7 @@ from tri.launch.hooks import (
     KERNEL_LOAD_END,
     KERNEL_LOAD_START,
     KERNEL_UNLOAD,
+    HookChain,
     cache_hook_facts,
 )
 from tri_core import knobs
@@ -24,11 +28,25 @@ if TYPE_CHECKING:
     from tri_core.runtime import LoadedKernel, Runtime
     from tri_core.target import DeviceInfo, Target
 
-__all__ = ["Skipped", "add_knobs", "compile_reported", "load_reported"]
+__all__ = ["VERSIONS", "Skipped", "add_knobs", "compile_reported", "load_reported", "trials"]
+
+#: called with source, target and options of every version that a launch needs for the first time in this process
+VERSIONS = HookChain()
+_is_trial: ContextVar[bool] = ContextVar("tri_is_trial", default=False)
 
 
 class Skipped(Exception):
     """A hook forbids to compile, and the launch is left out."""
+
+
+@contextmanager
+def trials() -> Iterator[None]:
+    """Inside the ``with`` block a tuner tries versions: they are not what the program launches."""
+    token = _is_trial.set(True)
+    try:
+        yield
+    finally:
+        _is_trial.reset(token)
 
 
 def compile_reported(
@@ -38,10 +56,8 @@ def compile_reported(
     from tri_core.compiler import compile as compile_source
     from tri_core.compiler.observe import stage_times
 
-    if knobs.get("RECORD") is not None:
-        from tri.serving.recorder import add_version
-
-        add_version(source, target, options)
+    if not _is_trial.get():
+        VERSIONS(source, target, options)
     if not JIT_CACHE and not JIT_POST_COMPILE and not COMPILED:
         return compile_source(source, target, options)
     before = cache_hook_facts(source, str(target), options, warmup=warmup, cached=False)

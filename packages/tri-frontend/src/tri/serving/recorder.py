@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
     from tri.kernel import Kernel
     from tri_core.target import Target
 
-__all__ = ["add_choice", "add_version", "record", "trials"]
+__all__ = ["add_choice", "add_version", "record"]
 
-_is_trial: ContextVar[bool] = ContextVar("tri_is_trial", default=False)
 _lock = forks.Lock()
 #: the lines that this process has added, by file
 _added: dict[Path, set[str]] = {}
@@ -41,20 +39,10 @@ def record(path: str | Path) -> Iterator[None]:
         knobs.assign("RECORD", before)
 
 
-@contextmanager
-def trials() -> Iterator[None]:
-    """Leave out what is launched inside the ``with`` block: a tuner tries configurations."""
-    token = _is_trial.set(True)
-    try:
-        yield
-    finally:
-        _is_trial.reset(token)
-
-
 def add_version(source: ASTSource, target: Target, options: Mapping[str, Any]) -> None:
     """Add what a launch compiles, where ``TRI_RECORD`` is set."""
     path = knobs.get("RECORD")
-    if path is None or _is_trial.get():
+    if path is None:
         return
     try:
         line: Version | LeftOut = Version.of(source, str(target.key), options)

@@ -115,7 +115,8 @@ def _tasks(manifest: Manifest, targets: Sequence[str]) -> Iterator[tuple[Line, s
 
     named = [str(resolve(target).key) for target in targets]
     seen: set[tuple[str, str]] = set()
-    for line in (*manifest.versions, *manifest.choices):
+    lines: tuple[Line, ...] = (*manifest.versions, *manifest.choices)
+    for line in lines:
         for target in named or (line.target,):
             if isinstance(line, Choice) and line.target != target:
                 continue

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from tri.context import chosen
 from tri.launch.asynchronous import active_mode
 from tri.launch.mocks import has_mocks
+from tri.launch.reported import VERSIONS, trials
 from tri.launch.request import arguments_only, grid_and_warmup, warm_up_keywords
-from tri.serving.recorder import add_choice, add_version, trials
 from tri.tuning import report, results
 from tri.tuning.arrays import copy_of, device_of, restore, zero
 from tri.tuning.compiling import INFEASIBLE, UNUSABLE, Plan, compile_all
@@ -233,7 +233,9 @@ class Autotuner(Wrapper):
         if timings and not cached:
             self.pre_hook({**nargs, **self._with(best, kwargs)}, reset_only=True)
         if knobs.get("RECORD") is not None:
-            self._record(target, key, kept, best, timings, args, kwargs)
+            VERSIONS(*self._plan(best, args, kwargs))
+            named = (results.text_of(key), results.among(kept), str(best))
+            report.CHOICES(self.base_fn, target, *named, timings.get(best, ()))
         self.bench_time = time.perf_counter() - begin
         facts = {"fn": self, "key": key, "best_config": best, "timings": timings, "cached": cached}
         report.tell_choice(self.__name__, {**facts, "seconds": self.bench_time, "failures": self.failures})
@@ -255,21 +257,6 @@ class Autotuner(Wrapper):
         if not wanted or any(config.pre_hook is not None for config in kept):
             return None
         return results.store_key(self.base_fn, target, results.text_of(key), results.among(kept))
-
-    def _record(
-        self,
-        target: Target,
-        key: tuple[Any, ...],
-        kept: Sequence[Config],
-        best: Config,
-        timings: Mapping[Config, Sequence[float]],
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-    ) -> None:
-        """Add the choice, and the version that it launches, to the manifest that is recorded."""
-        add_version(*self._plan(best, args, kwargs))
-        ms = timings.get(best, ())
-        add_choice(self.base_fn, target, results.text_of(key), results.among(kept), str(best), ms)
 
     def _undecided(
         self, kept: Sequence[Config], nargs: Mapping[str, Any], kwargs: Mapping[str, Any]
