@@ -12,14 +12,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from integration.assemblers.net import Judgement, judge, programs
+from integration.assemblers.net import Judgement, judge, known_programs
 from integration.assemblers.wheels import fetched
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import ptxas, sound, version_of_ptxas
 from tri_backend_nvidia.tools import find
-
-#: sm_100a and newer are unknown to PTX 8.0, sm_80 has no packed operations
-_UNPACKED = ("sm_75", "sm_80", "sm_86", "sm_89")
 
 
 def _parsed() -> argparse.Namespace:
@@ -50,7 +47,7 @@ def _reported(label: str, found: Judgement, seconds: float, names: bool) -> None
 def _judged(place: Path, nvdisasm: Path, arguments: argparse.Namespace, architecture: str) -> bool:
     """True where ``place`` is right behind the rewritings, and right without them where there are none."""
     step = sound(place, architecture)
-    chosen = programs(packed_ones=architecture not in _UNPACKED)[:: arguments.every]
+    chosen = known_programs(architecture, version_of_ptxas(place))[:: arguments.every]
     fine = True
     for label, rewrite in (("as it is", lambda text: text), (step.text(), lambda text: step.apply(text)[0])):
         begin = time.monotonic()

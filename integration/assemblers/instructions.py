@@ -17,13 +17,14 @@ from integration.assemblers.evaluator import (
     signed,
     unsigned,
 )
+from integration.assemblers.small_floats import accumulated, added, unpacked
 
 __all__ = ["MEANINGS"]
 
 Meaning = Callable[[Thread, Instruction, "Flags | None"], None]
 _32 = np.uint64(32)
 
-MEANINGS: dict[str, Meaning] = {}
+MEANINGS: dict[str, Meaning] = {"F2FP": unpacked, "HMMA": accumulated, "FADD": added}
 
 
 def _means(*names: str) -> Callable[[Meaning], Meaning]:

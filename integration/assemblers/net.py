@@ -14,8 +14,12 @@ import numpy as np
 
 from integration.assemblers.evaluator import Thread, UnknownCode
 from integration.assemblers.programs import Program, chains, halves, module, packed, quads, words
+from integration.assemblers.small_floats import small_floats
 
-__all__ = ["Judgement", "judge", "programs"]
+__all__ = ["Judgement", "judge", "known_programs", "programs"]
+
+#: sm_100a and newer are unknown to PTX 8.0, sm_80 has no packed operations
+_UNPACKED = ("sm_75", "sm_80", "sm_86", "sm_89")
 
 #: where the parameters begin in the first constant bank, by the architecture's first digits
 _PARAMETERS = {"8": 0x160, "9": 0x210, "10": 0x380, "12": 0x380}
@@ -39,6 +43,13 @@ def programs(*, packed_ones: bool = True) -> tuple[Program, ...]:
     return (*halves(), *words(), *quads(), *chains(), *(packed() if packed_ones else ()))
 
 
+def known_programs(architecture: str, ptxas: tuple[int, ...] | None) -> tuple[Program, ...]:
+    """What ptxas of version ``ptxas`` (None: any) can make for ``architecture``: PTX 8.x came with CUDA 12.x."""
+    capability = int(re.sub(r"\D", "", architecture))
+    every = (*programs(packed_ones=architecture not in _UNPACKED), *small_floats(capability))
+    return tuple(p for p in every if ptxas is None or ptxas >= (p.version[0] + 4, p.version[1]))
+
+
 def judge(
     ptxas: Path,
     nvdisasm: Path,
@@ -50,10 +61,12 @@ def judge(
 ) -> Judgement:
     """Assemble ``chosen`` with ``ptxas`` for ``architecture``, after ``rewrite``, and evaluate what nvdisasm shows.
 
-    ``version``: of PTX; one that ptxas 12.0 knows by default.
+    ``version``: of PTX; by default the first that has what is asked for.
     """
     kernels = tuple(chosen)
-    version = version or ("8.0" if architecture in ("sm_80", "sm_90a") else "8.7")
+    if not version:
+        first = {"sm_89": (8, 1), "sm_80": (8, 0), "sm_90a": (8, 0)}.get(architecture, (8, 7))
+        version = ".".join(map(str, max(first, *(program.version for program in kernels))))
     code = disassembled(ptxas, nvdisasm, rewrite(module(kernels, architecture, version)), architecture)
     base = _PARAMETERS[re.sub(r"\D", "", architecture)[:-1]]
     found = Judgement()

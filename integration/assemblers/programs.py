@@ -23,13 +23,17 @@ Consumer = tuple[str, Meaning]
 
 @dataclass(frozen=True)
 class Program:
-    """One kernel: ``body`` reads registers ``a, b, c`` of ``bits`` and stores; ``stored`` bits of the result are looked at."""
+    """One kernel: ``body`` reads registers ``a, b, c`` of ``bits`` and stores; ``stored`` bits of the result are looked at.
+
+    ``version``: of PTX that it needs.
+    """
 
     name: str
     bits: int
     body: str
     stored: int
     meaning: Meaning
+    version: tuple[int, int] = (8, 0)
 
     def inputs(self) -> list[tuple[int, int, int]]:
         """Edge values and random ones, the same each time."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from integration.assemblers.evaluator import Thread, UnknownCode, parse
-from integration.assemblers.net import judge, programs
+from integration.assemblers.net import judge, known_programs
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import ptxas, rewritings, sound, version_of_ptxas
 from tri_backend_nvidia.tools import find
@@ -21,6 +21,8 @@ KINDS = {
     "absolute-16": "16 abs | float u",
     "absolute-32": "32 neg of abs | gt minus one | x",
     "absolute-64": "64 abs | lt zero | x",
+    "upper-halves": "float counted | E4M3 half 1",
+    "upper-halves-of-dots": "float counted | dot E4M3 E5M2 | b",
 }
 
 
@@ -82,7 +84,7 @@ def test_guards_and_comparisons() -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["FADD R0, R1, R2", "IMAD.HI R0, R1, R2, R3", "MOV R0, UR4.X", "BRA `(.L_x_0)", "LOP3.LUT R0, R1, R2, R3, 0x33, P0"]
+    "code", ["FMUL R0, R1, R2", "FADD.FTZ R0, R1, R2", "F2FP.BF16.F32.PACK_AB R0, R1, R2", "HMMA.16816.F32.BF16 R4, R4, R8, RZ", "IMAD.HI R0, R1, R2, R3", "MOV R0, UR4.X", "BRA `(.L_x_0)", "LOP3.LUT R0, R1, R2, R3, 0x33, P0"]
 )  # fmt: skip
 def test_what_is_not_known_is_refused(code: str) -> None:
     with pytest.raises(UnknownCode):
@@ -101,7 +103,7 @@ def test_parts_of_an_instruction() -> None:
 
 
 def test_names_are_one_each() -> None:
-    names = [program.name for program in programs()]
+    names = [program.name for program in known_programs("sm_100a", None)]
     assert len(names) == len(set(names)) > 6000
     assert set(KINDS.values()) <= set(names)
 
@@ -114,18 +116,53 @@ def nvdisasm() -> Path:
 
 def test_the_faults_in_the_table_are_there(nvdisasm: Path) -> None:
     place = ptxas()
-    chosen = [program for program in programs() if program.name in KINDS.values()]
+    chosen = [
+        program
+        for program in known_programs("sm_90a", version_of_ptxas(place))
+        if program.name in KINDS.values()
+    ]
     found = judge(place, nvdisasm, chosen)
     expected = {KINDS[step.name] for step in rewritings(version_of_ptxas(place), "sm_90a")}
     assert set(found.wrong) == expected
     assert not found.unknown
 
 
+@pytest.mark.parametrize("architecture", ["sm_89", "sm_90a", "sm_100a", "sm_120a"])
+def test_upper_halves_of_constants(architecture: str, nvdisasm: Path) -> None:
+    """All that the net has of small floats, as it is and rewritten; what is printed as a NaN is not evaluated."""
+    place = ptxas()
+    step = sound(place, architecture)
+    every = known_programs(architecture, version_of_ptxas(place))
+    chosen = [program for program in every if program.name.startswith("float")]
+    assert any(
+        name.startswith("float counted") for name in judge(place, nvdisasm, chosen, architecture).wrong
+    )
+    found = judge(place, nvdisasm, chosen, architecture, rewrite=lambda text: step.apply(text)[0])
+    assert (found.wrong, found.unknown) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("code", "result"),
+    [
+        ("F2FP.F16.E4M3.UNPACK_B R0, R1", 0x3C803C00),
+        ("F2FP.F16.E4M3.UNPACK_B R0, R1.H1", 0x3D803D00),
+        ("F2FP.F16.E5M2.UNPACK_B R0, 2.0526219905429920455e-41", 0x39003800),
+        ("F2FP.F16.E5M2.UNPACK_B R0, RZ", 0),
+        ("F2FP.BF16.E8.UNPACK_B R0, R1", 0x1C801C00),
+        ("FADD R0, R2, -R3", 0x3F800000),
+    ],
+)
+def test_one_instruction_of_floats(code: str, result: int) -> None:
+    run = thread(R1=0x3B3A3938, R2=0x40400000, R3=0x40000000)
+    run.run([code, "EXIT"])
+    assert hex(int(run.registers["R0"][0])) == hex(result)
+
+
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
 def test_behind_the_rewritings_nothing_is_wrong(architecture: str, nvdisasm: Path) -> None:
     place = ptxas()
     step = sound(place, architecture)
-    every = programs(packed_ones=architecture == "sm_90a")
+    every = known_programs(architecture, version_of_ptxas(place))
     chosen = [
         program for number, program in enumerate(every) if number % 13 == 0 or program.name in KINDS.values()
     ]

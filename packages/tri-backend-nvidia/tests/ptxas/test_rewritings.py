@@ -13,7 +13,9 @@ from tri_backend_nvidia.ptxas.location import preferred
 from tri_backend_nvidia.ptxas.rewritings import ABSOLUTE_16, ABSOLUTE_32, ABSOLUTE_64, NEGATE_16, NEGATE_32
 from tri_core.api import ToolchainError
 
-ALL = {"negate-16", "negate-32", "absolute-16", "absolute-32", "absolute-64"}
+INTEGERS = {"negate-16", "negate-32", "absolute-16", "absolute-32", "absolute-64"}
+FLOATS = {"sums-apart", "upper-halves", "upper-halves-of-dots"}
+ALL = INTEGERS | FLOATS
 
 
 def names(version: tuple[int, ...] | None, architecture: str = "sm_90a") -> set[str]:
@@ -21,13 +23,19 @@ def names(version: tuple[int, ...] | None, architecture: str = "sm_90a") -> set[
 
 
 def test_the_table() -> None:
-    assert names((12, 9, 86)) == ALL == names(None)
-    assert names((12, 9, 86), "sm_80") == ALL - {"negate-32"}
-    assert names((12, 9, 86), "sm_120a") == ALL
-    assert names((12, 0, 140)) == ALL - {"negate-32"}
-    assert names((13, 2, 78), "sm_80") == ALL - {"negate-32"}
-    assert names((13, 3, 73)) == ALL
-    assert names((13, 3, 73), "sm_80") == {"absolute-16", "absolute-32", "absolute-64"} == names((13, 5, 37))
+    assert names((12, 9, 86)) == ALL - {"sums-apart"}
+    assert names(None) == ALL
+    assert names((12, 9, 86), "sm_80") == INTEGERS - {"negate-32"}
+    assert names((12, 9, 86), "sm_89") == INTEGERS - {"negate-32"} | {"upper-halves"}
+    assert names((12, 9, 86), "sm_103a") == ALL - {"sums-apart"}
+    assert names((12, 9, 86), "sm_120a") == INTEGERS | {"upper-halves"}
+    assert names((12, 0, 140)) == ALL - {"negate-32", "sums-apart"}
+    assert names((13, 2, 78), "sm_80") == INTEGERS - {"negate-32"}
+    assert names((13, 3, 73)) == ALL - {"sums-apart"}
+    assert names((12, 4, 131)) == ALL - {"negate-32"}
+    assert names((12, 5, 82)) == ALL - {"negate-32", "sums-apart"}
+    assert names((13, 3, 73), "sm_80") == {"absolute-16", "absolute-32", "absolute-64"}
+    assert names((13, 5, 37)) == names((13, 3, 73), "sm_80") | FLOATS - {"sums-apart"}
 
 
 def test_ranges_are_in_order() -> None:
@@ -77,7 +85,7 @@ def test_lines_stay_where_they_are() -> None:
         f"{op}.s{bits} %a, %b;" for op in ("neg", "abs") for bits in (16, 32, 64)
     )
     found, changed = Sound(None, rewritings(None, "sm_90a")).apply(text)
-    assert set(changed) == ALL
+    assert set(changed) == INTEGERS
     assert found.count("\n") == text.count("\n")
     assert "neg.s64" in found
 

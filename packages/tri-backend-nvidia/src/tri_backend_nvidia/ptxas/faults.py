@@ -16,6 +16,7 @@ from tri_backend_nvidia.ptxas.rewritings import (
     NEGATE_32,
     Rewriting,
 )
+from tri_backend_nvidia.ptxas.upper_halves import SUMS_APART, UPPER_HALVES, UPPER_HALVES_OF_DOTS
 from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["FAULTS", "Fault", "Version", "faults", "rewritings"]
@@ -26,17 +27,18 @@ Version = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Fault:
-    """``what`` versions from ``since`` on, before ``until``, get wrong from compute capability ``capability`` (times ten) on."""
+    """``what`` versions from ``since`` on, before ``until``, get wrong from compute capability ``capability`` (times ten) on, before ``below``."""
 
     what: str
     since: Version
     until: Version | None
     rewriting: Rewriting
     capability: int = 0
+    below: int | None = None
 
     def concerns(self, version: Version | None, capability: int) -> bool:
         """Whether it is there; an unknown version has all."""
-        if capability < self.capability:
+        if capability < self.capability or (self.below is not None and capability >= self.below):
             return False
         return version is None or (self.since <= version and (self.until is None or version < self.until))
 
@@ -86,17 +88,40 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "min(min(a, -b), c) and max(max(a, -b), c) of s32 lose the sign of b (VIMNMX3)",
-        since=(12, 5),
+        since=(12, 6),
         until=(13, 4),
         rewriting=NEGATE_32,
         capability=90,
     ),
     Fault(
         "min(min(a, -b), c) and max(max(a, -b), c) of s16 lose the sign of b",
-        since=(12, 5),
+        since=(12, 8),
         until=(13, 4),
         rewriting=NEGATE_16,
         capability=90,
+    ),
+    Fault(
+        "mma.sync of 8-bit floats, where f16 emulates it, into the accumulator's registers gives twice the product without the accumulator",
+        since=(12, 4),
+        until=(12, 5),
+        rewriting=SUMS_APART,
+        capability=90,
+        below=120,
+    ),
+    Fault(
+        "conversions of packed 8-bit floats: the upper half of a word that becomes a constant late is another constant",
+        since=(0,),
+        until=None,
+        rewriting=UPPER_HALVES,
+        capability=89,
+    ),
+    Fault(
+        "mma.sync of 8-bit floats, where f16 emulates it: the upper half of a word that becomes a constant late is another constant",
+        since=(0,),
+        until=None,
+        rewriting=UPPER_HALVES_OF_DOTS,
+        capability=90,
+        below=120,
     ),
 )
 

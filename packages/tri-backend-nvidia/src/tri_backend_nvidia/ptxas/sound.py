@@ -13,7 +13,9 @@ from tri_core.lazy_dataclasses import dataclass
 __all__ = ["Sound", "sound"]
 
 #: without one of these nothing is ever rewritten
-_SUSPECT = re.compile(r"\b(?:neg|abs|sub|mul\.lo)\.[su](?:16|32|64)\b")
+_SUSPECT = re.compile(
+    r"\b(?:neg|abs|sub|mul\.lo)\.[su](?:16|32|64)\b|\.(?:e4m3|e5m2|e2m3|e3m2|ue8m0)(?:x2)?\b"
+)
 
 
 @dataclass(frozen=True)
