@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+from integration.inductor.user_kernels import added, added_by_operator, added_tuned, doubled_in_place
 from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["CASES", "Case"]
@@ -21,7 +23,8 @@ class Case:
     """``step`` of ``inputs``: a tensor, or several; also the gradients of the inputs that want them are compared.
 
     ``dynamic``: compiled once for all shapes, and called with each of ``further`` inputs, too.  Dropout is compared by its mask: the
-    step gives it, and ``eager`` takes it in place of drawing one.
+    step gives it, and ``eager`` takes it in place of drawing one.  ``settings``: of Inductor's configuration; ``whole``: one graph, or
+    an error; ``wanted``: what the result has to be, where it is not what the step gives in eager mode.
     """
 
     step: Callable[..., Any]
@@ -29,6 +32,9 @@ class Case:
     eager: Callable[..., Any] | None = None
     dynamic: bool = False
     further: tuple[tuple[Any, ...], ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    whole: bool = False
+    wanted: Callable[..., Any] | None = None
 
 
 CASES: dict[str, Callable[[], Case]] = {}
@@ -148,3 +154,50 @@ def dynamic_shapes() -> Case:
     return Case(
         lambda x: torch.softmax(x * 2, -1) + x.mean(), (_given(4, 50),), dynamic=True, further=further
     )
+
+
+@case
+def user_kernels() -> Case:
+    """Kernels of the user's in one graph: plain, tuned, and one that writes what it reads."""
+
+    def step(a: Any, b: Any) -> Any:
+        x = a.sin()
+        return added(x, b) * 3, added_tuned(x, b), doubled_in_place(x.clone()) - x
+
+    def wanted(a: Any, b: Any) -> Any:
+        return (a.sin() + b) * 3, a.sin() + b, a.sin()
+
+    return Case(step, (torch.randn(1000), torch.randn(1000)), whole=True, wanted=wanted)
+
+
+@case
+def user_operator() -> Case:
+    """An operator of the user's around a kernel, compiled once for several lengths."""
+    pairs = tuple((torch.randn(n), torch.randn(n)) for n in (1000, 70, 2049))
+    return Case(
+        lambda a, b: added_by_operator(a * 2, b) + 1,
+        pairs[0],
+        dynamic=True,
+        further=pairs[1:],
+        whole=True,
+        wanted=lambda a, b: a * 2 + b + 1,
+    )
+
+
+@case
+def combo_kernels() -> Case:
+    """Unlike graphs in one kernel, and several tensors in one."""
+    settings = {"combo_kernels": True, "benchmark_combo_kernel": False}
+
+    def step(a: Any, b: Any, c: Any) -> Any:
+        each = torch._foreach_mul(torch._foreach_add([a, b], 1.0), 2.0)
+        return a.sin() + 1, b.cos() * 2, c.sum(-1), *each
+
+    return Case(step, (_given(100), _given(30), _given(8, 64)), settings=settings)
+
+
+@case
+def cooperative_reductions() -> Case:
+    """Reductions by several programs that wait for one another."""
+    settings = {"triton.cooperative_reductions": True}
+    return Case(lambda c: (torch.softmax(c, -1), c.var(-1)), (_given(4, 512),), settings=settings)

@@ -59,7 +59,9 @@ def run(name: str) -> Outcome:
     torch.manual_seed(0)
     found = CASES[name]()
     metrics.reset()
-    step = torch.compile(found.step, dynamic=found.dynamic or None)
+    for setting, value in found.settings.items():
+        setattr(config, setting, value)
+    step = torch.compile(found.step, dynamic=found.dynamic or None, fullgraph=found.whole)
     begin = time.perf_counter()
     error = _error(found, step, found.inputs)
     first = time.perf_counter() - begin
@@ -72,7 +74,7 @@ def run(name: str) -> Outcome:
 def _error(found: Case, step: Any, inputs: tuple[Any, ...]) -> float:
     got = _tuple(step(*inputs))
     mask = (got[-1].detach(),) if found.eager is not None else ()
-    wanted = _tuple((found.eager or found.step)(*inputs, *mask))
+    wanted = _tuple((found.wanted or found.eager or found.step)(*inputs, *mask))
     pairs = [
         *zip(got, wanted, strict=True),
         *zip(_gradients(got, inputs), _gradients(wanted, inputs), strict=True),
@@ -89,7 +91,8 @@ def _gradients(results: tuple[Any, ...], inputs: tuple[Any, ...]) -> list[Any]:
     total = sum(
         (r * torch.arange(1, r.numel() + 1).view(r.shape).cos()).sum() for r in results if r.requires_grad
     )
-    return list(torch.autograd.grad(total, [i for i in inputs if i.requires_grad]))
+    asked = [i for i in inputs if i.requires_grad]
+    return list(torch.autograd.grad(total, asked)) if asked else []
 
 
 def _relative(got: Any, wanted: Any) -> float:
