@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 
-__all__ = ["CacheWarning", "PluginWarning", "TriWarning", "warn"]
+__all__ = ["CacheWarning", "PluginWarning", "TriWarning", "WeakWaitWarning", "warn"]
 
 logger = logging.getLogger("tri")
 
@@ -20,6 +20,10 @@ class PluginWarning(TriWarning):
 
 class CacheWarning(TriWarning):
     """The kernel cache cannot be used as configured; compiles work, but are not kept."""
+
+
+class WeakWaitWarning(TriWarning):
+    """A kernel's loop waits by a plain load, which a compiler may do once."""
 
 
 def warn(message: str, category: type[TriWarning]) -> None:

@@ -168,6 +168,8 @@ def _in_ir(is_module: bool) -> AbstractContextManager[Any]:
 
 
 def _start(job: Job, outputs: Outputs) -> tuple[Artifact, list[Stage]]:
+    from tri_core.weak_waits import warn_of_weak_waits
+
     stages = list(job.composition.pipeline.stages)
     if isinstance(job.source, IRSource):
         return _enter(job.source, stages, outputs, job.target)
@@ -177,6 +179,7 @@ def _start(job: Job, outputs: Outputs) -> tuple[Artifact, list[Stage]]:
             rename_functions(module)
             if job.verify:
                 mlir.verify(module)
+            warn_of_weak_waits(module)
         except ir.MLIRError as error:
             raise explain(error, "source", job.source.name, job.target, {}) from error
     outputs.signature = job.source.kernel_signature()

@@ -64,6 +64,7 @@ def _load(call: Call) -> Array:
     other = rest[1].data if len(rest) > 1 else None
     memory = call.machine.memory
     if not call.attributes.get("isVolatile") and call.attributes.get("cache") != _CV:
+        memory.ask_weakly(pointers, call.dtype.itemsize)
         return memory.load(pointers, call.result, mask, other)
     memory.ask(pointers, call.dtype.itemsize, "load")
     with memory.volatile(pointers, mask, call.dtype.itemsize):

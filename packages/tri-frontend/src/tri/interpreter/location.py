@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 
 from tri_core.errors import SourceLocation
 
-__all__ = ["here", "instruction", "raised_at", "register"]
+__all__ = ["here", "instruction", "raised_at", "register", "variables"]
 
 #: rewritten code -> whether it is of the language's own library, whose lines say nothing to users
 _codes: dict[CodeType, bool] = {}
@@ -52,6 +52,15 @@ def _innermost(frames: Iterable[tuple[FrameType, int]]) -> SourceLocation | None
 def here() -> SourceLocation | None:
     """The innermost line of a user's kernel, with the calls that led to it; None outside of kernels."""
     return _innermost(_stack())
+
+
+def variables() -> tuple[object, ...]:
+    """What the variables of all functions of the kernel that run hold, and where these are, innermost first."""
+    found: list[object] = []
+    for frame, at in _stack():
+        if frame.f_code in _codes:
+            found += (frame.f_code, at, *frame.f_locals.values())
+    return tuple(found)
 
 
 def instruction() -> tuple[CodeType, int]:

@@ -98,6 +98,11 @@ class Memory:
         if self.turns is not None:
             self.turns.ask(lambda: self._first(pointers, size, verb))
 
+    def ask_weakly(self, pointers: Array, size: int) -> None:
+        """The running program loads what may be all that it waits for."""
+        if self.turns is not None:
+            self.turns.ask_weakly(int(pointers.data.flat[0]), lambda: self._first(pointers, size, "load"))
+
     def _first(self, pointers: Array, size: int, verb: str) -> str:
         """The first word at ``pointers``, and what it holds."""
         for part in self.parts(pointers, None, size, verb):

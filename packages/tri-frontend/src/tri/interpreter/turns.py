@@ -7,14 +7,14 @@ nobody waits runs in the launch's thread alone.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import field
 
 import numpy as np
 
 from tri.interpreter.errors import KernelDeadlock
-from tri.interpreter.location import here
+from tri.interpreter.location import here, instruction, variables
 from tri.interpreter.program import RunningProgram
 from tri_core import forks
 from tri_core.errors import SourceLocation
@@ -27,12 +27,24 @@ Place = tuple[int, int, int]
 #: requests for words that do not change, after which another program runs; of each program, after which none can go on
 _PATIENCE = 64
 _MOST = 512
+#: plain loads of one word by one instruction after which a program is looked at: whether it only repeats itself
+_REPEATED = 4096
+#: instructions and words that are counted at a time
+_COUNTED = 64
 #: programs that a message names
 _NAMED = 8
 
 
 class _GivenUp(BaseException):
     """Another program has ended the launch with an error."""
+
+
+@dataclass(eq=False)
+class _Repeated:
+    """How often a load was done with memory as it is, and what the variables were when it was looked at."""
+
+    count: int = 0
+    variables: tuple[object, ...] = ()
 
 
 @dataclass(eq=False)
@@ -65,6 +77,8 @@ class Turns:
         self._ended = threading.Semaphore(0)
         #: how often memory has changed
         self.changes = 0
+        self._loads: dict[object, _Repeated] = {}
+        self._loads_since = 0
 
     def run_all(self) -> None:
         """Run every program to its end; KernelDeadlock when none can go on."""
@@ -91,6 +105,19 @@ class Turns:
         if present.asked % _PATIENCE == 0:
             present.line, present.what = here(), what()
             self._hand_over(present)
+
+    def ask_weakly(self, address: int, what: Callable[[], str]) -> None:
+        """The running program loads the word at ``address``: it waits where it does nothing else, and all variables stay as they are."""
+        if self._loads_since != self.changes or len(self._loads) > _COUNTED:
+            self._loads, self._loads_since = {}, self.changes
+        repeated = self._loads.setdefault((self._present, instruction(), address), _Repeated())
+        repeated.count += 1
+        if repeated.count < _REPEATED or repeated.count % _PATIENCE:
+            return
+        before, repeated.variables = repeated.variables, variables()
+        if _are_same(before, repeated.variables):
+            for _ in range(_PATIENCE):
+                self.ask(lambda: f"{what()}, by plain loads")
 
     def _work(self, place: Place | None) -> None:
         """Run the program ``place``, and those that nobody has begun."""
@@ -159,9 +186,24 @@ class Turns:
         return self._machine.kernel_error(
             f"deadlock: what all programs wait for never comes; {'; '.join(lines)}",
             KernelDeadlock,
-            remedy="signal what the loop waits for, or have it end",
+            remedy="signal what the loop waits for, or have it end; wait by volatile loads or atomics",
         )
 
 
 def _at(place: SourceLocation | None) -> str:
     return "" if place is None else f" at {place.file}:{place.line}:{place.column + 1}"
+
+
+def _are_same(before: Sequence[object], now: Sequence[object]) -> bool:
+    """Whether variables are the same objects, or values of the same bits."""
+    return len(before) == len(now) > 0 and all(
+        a is b or _bits(a) == _bits(b) is not None for a, b in zip(before, now, strict=True)
+    )
+
+
+def _bits(value: object) -> object:
+    """The value of a number, the bytes of a kernel's value; None for others."""
+    if isinstance(value, bool | int | float | str):
+        return value
+    data = getattr(getattr(value, "handle", None), "data", None)
+    return (data.dtype.str, data.shape, data.tobytes()) if isinstance(data, np.ndarray) else None

@@ -1,0 +1,165 @@
+"""Loops that wait by plain loads: a warning while they are compiled, an error where they are interpreted and nobody comes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tri
+import tri.language as tl
+from tri.interpreter import KernelDeadlock
+from tri_core.notices import WeakWaitWarning
+
+
+@tri.jit
+def wait(flag: Any) -> None:
+    while tl.load(flag) == 0:
+        pass
+
+
+@tri.jit
+def waits_in_a_function(flag: Any, out: Any) -> None:
+    wait(flag)
+    tl.store(out, 1)
+
+
+@tri.jit
+def waits_for_a_tile(flag: Any, out: Any) -> None:
+    while tl.max(tl.load(flag + tl.arange(0, 8)), 0) == 0:
+        pass
+    tl.store(out, 1)
+
+
+@tri.jit
+def waits_and_counts(flag: Any, out: Any) -> None:
+    seen = tl.load(flag)
+    turns: Any = 0
+    while seen == 0:
+        seen = tl.load(flag)
+        turns += 1
+    tl.store(out, turns)
+
+
+@tri.jit
+def waits_by_volatile_loads(flag: Any, out: Any) -> None:
+    while tl.load(flag, volatile=True) == 0:
+        pass
+
+
+@tri.jit
+def waits_by_atomics(flag: Any, out: Any) -> None:
+    while tl.atomic_add(flag, 0, sem="acquire") == 0:
+        pass
+
+
+@tri.jit
+def measures(text: Any, out: Any) -> None:
+    n = 0
+    while tl.load(text + n) != 0:
+        n += 1
+    tl.store(out, n)
+
+
+@tri.jit
+def counts_up_to(limit: Any, out: Any) -> None:
+    n = 0
+    while n < tl.load(limit):
+        n += 1
+    tl.store(out, n)
+
+
+@tri.jit
+def counts_in_memory(x: Any, out: Any) -> None:
+    while tl.load(x) < 10:
+        tl.store(x, tl.load(x) + 1)
+        tl.debug_barrier()
+
+
+@tri.jit
+def sums_one_word(x: Any, out: Any, n: Any) -> None:
+    total: Any = 0
+    for _ in range(n):
+        total += tl.load(x)
+    tl.store(out, total)
+
+
+@tri.jit
+def gets(x: Any) -> Any:
+    return tl.load(x)
+
+
+@tri.jit
+def sums_by_a_function(x: Any, out: Any, n: Any) -> None:
+    total: Any = 0
+    for _ in range(n):
+        total += gets(x)
+    tl.store(out, total)
+
+
+@tri.jit
+def waits_for_the_next(flag: Any, out: Any) -> None:
+    if tl.program_id(0) == 0:
+        while tl.load(flag) == 0:
+            pass
+        tl.store(out, 1)
+    else:
+        tl.store(flag, 1)
+
+
+def _compiled(kernel: Any) -> list[str]:
+    """The warnings of a compile."""
+    with warnings.catch_warnings(record=True) as caught, tri.target("cpu"):
+        warnings.simplefilter("always")
+        tri.jit(kernel.fn).warmup(np.zeros(8, np.int32), np.zeros(8, np.int32), grid=(1,))
+    return [str(w.message) for w in caught if issubclass(w.category, WeakWaitWarning)]
+
+
+@pytest.fixture(autouse=True)
+def _compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRI_ALWAYS_COMPILE", "1")
+
+
+@pytest.mark.parametrize(
+    "kernel", [waits_in_a_function, waits_for_a_tile, waits_and_counts], ids=lambda k: k.fn.__name__
+)
+def test_a_wait_by_weak_loads_is_told(kernel: Any) -> None:
+    (text,) = _compiled(kernel)
+    assert "test_weak_waits.py:" in text
+    assert "volatile=True" in text
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [waits_by_volatile_loads, waits_by_atomics, measures, counts_up_to, counts_in_memory],
+    ids=lambda k: k.fn.__name__,
+)
+def test_other_loops_are_not(kernel: Any) -> None:
+    assert not _compiled(kernel)
+
+
+@pytest.mark.parametrize("kernel", [waits_in_a_function, waits_for_a_tile], ids=lambda k: k.fn.__name__)
+def test_who_waits_for_nobody_is_an_error(kernel: Any) -> None:
+    with tri.interpret(), pytest.raises(KernelDeadlock) as caught:
+        kernel[(2,)](np.zeros(8, np.int32), np.zeros(1, np.int32))
+    assert "by plain loads" in caught.value.message
+    assert "element 0 of 'flag', which holds 0x0" in caught.value.message
+    assert caught.value.location is not None
+    assert "volatile" in (caught.value.remedy or "")
+
+
+def test_who_waits_for_a_later_program_lets_it_run() -> None:
+    out = np.zeros(1, np.int32)
+    with tri.interpret(races=False):
+        waits_for_the_next[(2,)](np.zeros(1, np.int32), out)
+    assert out[0] == 1
+
+
+@pytest.mark.parametrize("kernel", [sums_one_word, sums_by_a_function], ids=lambda k: k.fn.__name__)
+def test_a_long_loop_is_no_wait(kernel: Any) -> None:
+    out = np.zeros(1, np.int32)
+    with tri.interpret():
+        kernel[(1,)](np.ones(1, np.int32), out, 6000)
+    assert out[0] == 6000
