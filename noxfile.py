@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
 import os
 import tempfile
@@ -169,26 +168,26 @@ def conformance(session: nox.Session) -> None:
 
 @nox.session
 def nightly(session: nox.Session) -> None:
-    """New examples for the property tests, the slow sweeps, then the whole matrix."""
-    session.install(*TEST_TOOLS, TORCH)
+    """All nets (``integration.nets``), new examples for the property tests, the slow sweeps, the whole matrix.
+
+    ``nox -s nightly -- --minutes 30 [--seed 20260101]``: the nets alone, in so many minutes.
+    """
+    session.install(*TEST_TOOLS, "rich")
     _install(session, _packages(), editable=True)
-    session.run("python", "-m", "pytest", "-m", "slow and not gpu", *session.posargs)
+    session.run("python", "-m", "integration.nets", *(session.posargs or ("--minutes", "150")))
+    if session.posargs:
+        return
+    session.install(TORCH)
+    session.run("python", "-m", "pytest", "-m", "slow and not gpu")
     _test(session, "--hypothesis-profile", "search", "-m", "hypothesis and not slow and not gpu")
     session.notify("random", posargs=["--count", "10000", "--jobs", str(os.cpu_count() or 1)])
-    session.notify("random_programs", posargs=["--minutes", "30", "--jobs", str(os.cpu_count() or 1)])
     session.notify("soak", posargs=["--minutes", "30", "--jobs", str(os.cpu_count() or 1)])
-    session.notify("mutants", posargs=["--count", "2500", "--seed", _date()])
     session.notify(
         "assemblers", posargs=["--versions", "12.9.86", "13.0.88", "13.5.37", "--arch", "sm_80", "sm_90a"]
     )
     session.notify("newest")
     session.notify("oldest")
     session.notify("matrix", posargs=["--full"])
-
-
-def _date() -> str:
-    """Today as a seed: other examples each night, the same again when they are asked for by it."""
-    return dt.date.today().strftime("%Y%m%d")
 
 
 @nox.session

@@ -12,6 +12,7 @@ import random
 import re
 import sys
 import tempfile
+import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,10 +157,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--found", type=Path, default=Path("mutants"))
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no other after so many")
     options = parser.parse_args(arguments)
-    runner, harm, taken = Runner(compiled, limit=options.limit), Counter[str](), 0
+    runner, harm, taken, count = Runner(compiled, limit=options.limit), Counter[str](), 0, 0
+    end = time.monotonic() + 60 * options.minutes
     try:
         for number in range(options.count):
+            if time.monotonic() > end:
+                break
+            count += 1
             made = mutant(options.seed, number)
             answer = runner.run(made, made.target)
             runner.end_of_kernel()
@@ -173,9 +179,9 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"{path}: {made.made}, {made.target}: {answer.kind}: {answer.text[:300]}")
     finally:
         runner.close()
-    refused = options.count - taken - harm.total()
+    refused = count - taken - harm.total()
     print(
-        f"{options.count} mutants of seed {options.seed}: {taken} compiled, {refused} refused, {dict(harm) or 'none came to harm'}"
+        f"{count} mutants of seed {options.seed}: {taken} compiled, {refused} refused, {dict(harm) or 'none came to harm'}"
     )
     return 1 if harm else 0
 
