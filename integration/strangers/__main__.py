@@ -2,6 +2,9 @@
 
 ``record --packages FOLDER --store FILE.jsonl.xz [--keep] [names...]``: run what the packages have, launch nothing, and write down what would
 be launched; ``--keep`` chooses 300 of them for git.  ``list [--store FILE]``: the kernels by class.
+
+``compare --target T [--triton-python PYTHON --hold] [--every N] --results FOLDER``: compile the kernels in git, print every figure that is
+worse than Triton's and was not; its number is the exit status.  With a Python that has Triton ``--hold`` writes the record anew.
 """
 
 from __future__ import annotations
@@ -36,6 +39,27 @@ def _list(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _compare(arguments: argparse.Namespace) -> int:
+    from integration.strangers.compare import hold, measured, more_than_held, table
+    from integration.strangers.compilers import compile_all
+
+    kernels = read()[:: arguments.every]
+    jobs = [(kernel.key, arguments.target) for kernel in kernels]
+    compile_all(jobs, KEPT, arguments.results / "tri")
+    ours, errors = measured(kernels, arguments.target, arguments.results / "tri")
+    if arguments.hold:
+        compile_all(jobs, KEPT, arguments.results / "triton", python=arguments.triton_python)
+        theirs, refused = measured(kernels, arguments.target, arguments.results / "triton")
+        hold(arguments.target, ours, theirs)
+        sys.stdout.writelines(f"Triton refuses {key}: {text[-100:]!r}\n" for key, text in refused.items())
+        sys.stdout.write(table(kernels, arguments.target))
+    sys.stdout.writelines(f"tri refuses {key}: {text[-100:]!r}\n" for key, text in errors.items())
+    new = more_than_held(arguments.target, ours)
+    sys.stdout.writelines(f"worse: {line}\n" for line in new)
+    sys.stdout.write(f"{len(ours)} kernels, {len(new)} figures worse than held\n")
+    return min(len(new), 1)
+
+
 def main() -> int:
     """Run one command."""
     parser = argparse.ArgumentParser(prog="integration.strangers", description=__doc__)
@@ -50,6 +74,15 @@ def main() -> int:
     listed = commands.add_parser("list", help="the kernels by class")
     listed.add_argument("--store", type=Path, default=KEPT, help="a file of kernels (those in git)")
     listed.set_defaults(run=_list)
+    compare = commands.add_parser("compare", help="figures beside Triton's")
+    compare.add_argument(
+        "--target", required=True, help="nvidia:sm_80, nvidia:sm_90a, amd:gfx942 or amd:gfx950"
+    )
+    compare.add_argument("--results", type=Path, required=True, help="the folder of what is compiled")
+    compare.add_argument("--triton-python", default="", help="a Python that has Triton")
+    compare.add_argument("--hold", action="store_true", help="write the record anew")
+    compare.add_argument("--every", type=int, default=1, help="one of so many kernels")
+    compare.set_defaults(run=_compare)
     arguments = parser.parse_args()
     return int(arguments.run(arguments))
 

@@ -90,11 +90,10 @@ def _named(value: Any, path: str, tree: ast.AST, add: Add) -> dict[str, Any]:
     known = _module(value) if isinstance(value, ModuleType) else ""
     if known:
         return {"module": known}
-    opaque = isinstance(value, ModuleType) or (isinstance(value, type) and not isinstance(value, tl.dtype))
-    if not opaque or getattr(tl, getattr(value, "__name__", ""), None) is value:
+    if not isinstance(value, (ModuleType, type)) or getattr(tl, value.__name__, None) is value:
         return reference(value, add)
     if isinstance(value, type) and getattr(builtins, value.__name__, None) is value:
-        raise NotPortable(f"the class {value.__name__} by another name")
+        raise NotPortable(f"{path}, a class of Python's by another name")
     return {"namespace": dict(_attributes(value, path, tree, add))}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import tri
 import tri.language as tl
 from integration.kernels.softmax import softmax
 from integration.strangers.classes import CLASSES, chosen, class_of
+from integration.strangers.compare import held, measured, more_than_held
 from integration.strangers.compilers import compile_all, result
-from integration.strangers.record import Kernel, read, write
+from integration.strangers.figures import Code, Patterns, figures_of, worse
+from integration.strangers.record import KEPT, Kernel, read, write
 from integration.strangers.recorder import Recorder
 from integration.strangers.texts import NotPortable, texts_of
 
@@ -121,3 +124,26 @@ def test_the_kept_kernels_cover_the_classes() -> None:
     assert all(kernel.version for kernel in kept)
     assert {kernel.key for kernel in chosen(kept, 300)} == {kernel.key for kernel in kept}
     assert len(chosen(kept, 64)) == 64
+
+
+@pytest.mark.parametrize("every", [25, pytest.param(1, marks=pytest.mark.slow)])
+def test_no_figure_is_worse_than_held(every: int, tmp_path: Path) -> None:
+    target, kernels = "amd:gfx942", read()[::every]
+    compile_all([(kernel.key, target) for kernel in kernels], KEPT, tmp_path)
+    ours, errors = measured(kernels, target, tmp_path)
+    assert set(errors) <= {kernel.key for kernel in kernels} - set(held()[target]["triton"])
+    assert more_than_held(target, ours) == []
+
+
+def test_figures_of_loops_are_given_for_the_same_work() -> None:
+    code = Code(["g_load 4", "x", "m", "g_load 4", "x"], [["m", "g_load 4", "x"]], 8, 0, 0, 4, len)
+    never = re.compile("(?!)")
+    names = ("store", "shared", "asynchronous", "atomic", "cas", "fence", "barrier", "local", "wait")
+    rest: dict[str, Any] = dict.fromkeys(names, never)
+    rest |= {"width": lambda i: int(i[-1]), "dot": lambda i: float(i == "m"), "rank": lambda i: 1}
+    patterns = Patterns(load=re.compile("g_load"), **rest)
+    ours = figures_of(code, patterns, 5)
+    assert (ours["loop"], ours["work"], ours["load_bytes"], ours["dots"]) == (3, 1.0, 4.0, 1)
+    assert worse(ours, {**ours, "loop": 6, "work": 4.0}) == ["loop"]
+    assert worse(ours, {**ours, "loop": 6, "work": 2.0}) == []
+    assert worse(ours, {**ours, "residents": 8, "load_bytes": 16.0}) == ["residents", "load_bytes"]
