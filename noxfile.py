@@ -289,7 +289,8 @@ def inductor(session: nox.Session) -> None:
     _install(session, _packages(), editable=True)
     session.run("python", "-m", "integration.inductor", *session.posargs)
     if not session.posargs:
-        session.run("python", "-m", "pytest", "-q", "integration/tests/test_inductor.py")
+        # the model is one of the cases
+        session.run("python", "-m", "pytest", "-q", "integration/tests/test_inductor.py", "-k", "not model")
 
 
 @nox.session

@@ -1,4 +1,7 @@
-"""``python -m integration.inductor [CASES]``: each case in a process of its own, with empty caches; a table, and 1 if one is wrong."""
+"""``python -m integration.inductor [CASES]``: the cases with empty caches; a table, and 1 if one is wrong.
+
+They share a process, and so an import of PyTorch and a pool of workers; where one ends it, the rest go on in another.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,10 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+
+#: what a line of the child about a case begins with
+_RIGHT, _WRONG = "right", "wrong"
 
 
 def main() -> int:
@@ -24,33 +31,65 @@ def main() -> int:
     if unknown:
         parser.error(f"no case {', '.join(unknown)}; there are {', '.join(CASES)}")
     names = arguments.cases or list(CASES)
-    if arguments.here:
-        return _here(names)
+    return _here(names) if arguments.here else _apart(names)
+
+
+def _apart(names: Sequence[str]) -> int:
+    """The table of ``names``, each run in a process after this one."""
     print(f"{'case':24} {'error':>8} {'kernels':>8} {'first s':>8} {'then ms':>8}", flush=True)
-    wrong = [name for name in names if _apart(name)]
+    wrong, left = [], list(names)
+    while left:
+        verdicts = _child(left)
+        wrong += [name for name, verdict in verdicts.items() if verdict == _WRONG]
+        left = [name for name in left if name not in verdicts]
+        if left:
+            print(f"{left[0]:24} ended its process", flush=True)
+            wrong.append(left.pop(0))
     print(f"{len(names) - len(wrong)} of {len(names)} right" + "".join(f"\nwrong: {name}" for name in wrong))
     return bool(wrong)
 
 
-def _here(names: list[str]) -> int:
-    from integration.inductor.running import run, start_workers
-
-    start_workers()
-    outcomes = [run(name) for name in names]
-    for o in outcomes:
-        mark = "" if o.is_right else "  WRONG"
-        print(f"{o.case:24} {o.error:8.0e} {o.kernels:8} {o.first:8.1f} {o.steady:8.3f}{mark}")
-    return not all(o.is_right for o in outcomes)
-
-
-def _apart(name: str) -> int:
-    """The status of a process of its own for case ``name``."""
+def _child(names: Sequence[str]) -> dict[str, str]:
+    """Run ``names`` in one process with empty caches: the verdicts on those that it came to."""
+    verdicts: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         caches = {
             v: f"{folder}/{v}" for v in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TRI_CACHE_DIR")
         }
-        command = [sys.executable, "-m", "integration.inductor", "--here", name]
-        return subprocess.run(command, env={**os.environ, **caches}, check=False).returncode
+        command = [sys.executable, "-m", "integration.inductor", "--here", *names]
+        with subprocess.Popen(
+            command, env={**os.environ, **caches}, stdout=subprocess.PIPE, text=True
+        ) as child:
+            assert child.stdout is not None
+            for line in child.stdout:
+                verdict, _, rest = line.partition(" ")
+                if verdict in (_RIGHT, _WRONG):
+                    verdicts[rest.split()[0]] = verdict
+                    line = rest.rstrip("\n") + ("  WRONG\n" if verdict == _WRONG else "\n")
+                print(line, end="", flush=True)
+    return verdicts
+
+
+def _here(names: Sequence[str]) -> int:
+    """Say of each case whether it is right, and what it showed."""
+    from integration.inductor.running import run, start_workers
+
+    start_workers()
+    wrong = 0
+    for name in names:
+        try:
+            o = run(name)
+        except Exception as error:
+            print(f"{_WRONG} {name:24} {type(error).__name__}: {error}", flush=True)
+            wrong += 1
+            continue
+        verdict = _RIGHT if o.is_right else _WRONG
+        print(
+            f"{verdict} {name:24} {o.error:8.0e} {o.kernels:8} {o.first:8.1f} {o.steady:8.3f}",
+            flush=True,
+        )
+        wrong += not o.is_right
+    return bool(wrong)
 
 
 if __name__ == "__main__":

@@ -59,8 +59,12 @@ def run(name: str) -> Outcome:
     torch.manual_seed(0)
     found = CASES[name]()
     metrics.reset()
-    for setting, value in found.settings.items():
-        setattr(config, setting, value)
+    torch.compiler.reset()
+    with config.patch(dict(found.settings)):
+        return _compared(name, found)
+
+
+def _compared(name: str, found: Case) -> Outcome:
     step = torch.compile(found.step, dynamic=found.dynamic or None, fullgraph=found.whole)
     begin = time.perf_counter()
     error = _error(found, step, found.inputs)

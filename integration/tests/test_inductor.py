@@ -13,6 +13,7 @@ import pytest
 import tri
 import tri.compat.triton as compat
 import tri.language as tl
+from integration.inductor import __main__ as command
 from tri.compat.triton.cache import _base32
 from tri.compat.triton.targets import GPUTarget
 from tri.compat.triton.targets import compile as compile_for_triton
@@ -128,3 +129,25 @@ def test_only_images_that_the_signature_launches_are_kept(
         for made in (kernel, host):
             assert not (tmp_path / _base32(made.hash)).exists()
             assert pickle.loads(pickle.dumps(made)).hash == made.hash
+
+
+def test_a_case_that_ends_its_process_is_wrong_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = (
+        "import sys\n"
+        "for name in sys.argv[4:]:\n"
+        "    if name == 'dies': sys.exit(3)\n"
+        "    print('wrong' if name == 'differs' else 'right', name, 0, flush=True)\n"
+    )
+    popen = subprocess.Popen
+    monkeypatch.setattr(
+        subprocess,
+        "Popen",
+        lambda arguments, **options: popen([arguments[0], "-c", script, *arguments[1:]], **options),
+    )
+    names = ["one", "differs", "dies", "two"]
+    assert command._apart(names)
+    said = capsys.readouterr().out
+    assert "2 of 4 right\nwrong: differs\nwrong: dies" in said
+    assert "dies                     ended" in said
