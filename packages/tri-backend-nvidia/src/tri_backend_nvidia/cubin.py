@@ -28,7 +28,7 @@ def _arguments(options: CommonOptions, lines: bool) -> tuple[str, ...]:
 
 def _program(context: StageContext) -> Path:
     override = context.knobs.get("NVIDIA_PTXAS")
-    return ptxas(str(override) if override else None)
+    return ptxas(str(override) if override else None, context.target.key.arch)
 
 
 def _assembled(ptx: str, context: StageContext) -> Assembled:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Sequence
 
 import llvmlite.binding as llvm
@@ -12,7 +11,7 @@ from tri_backend_nvidia.architectures import target as make_target
 from tri_backend_nvidia.machine import NVM
 from tri_backend_nvidia.options import NvidiaOptions
 from tri_backend_nvidia.primitives import NvidiaPrimitives
-from tri_backend_nvidia.ptxas import assemble, ptxas
+from tri_backend_nvidia.ptxas import architectures_of_ptxas, assemble, ptxas
 from tri_core.api import Pass, StageContext, TargetKey
 from tri_core.llvm_text import to_llvm_text
 from tri_core.mlir import ir, registry, run_passes, session, verify
@@ -96,14 +95,9 @@ def assembled(ptx: str, arch: str = "sm_90a"):
     return assemble(ptx, arch, program=ptxas(), kernel="k")
 
 
-#: CUDA 13 renamed sm_101 to these; the ptxas that the package brings (12.9) does not know them
-NEEDS_PTXAS_13 = frozenset({"sm_110", "sm_110a", "sm_110f"})
-
-
 def known_to_ptxas(arch: str) -> bool:
-    """Whether the installed ptxas is new enough for ``arch``."""
-    version = subprocess.run([str(ptxas()), "--version"], capture_output=True, text=True, check=True).stdout
-    return arch not in NEEDS_PTXAS_13 or "release 12" not in version
+    """Whether the installed ptxas knows ``arch``: the one that the package brings (12.9) is too old for sm_110."""
+    return arch in architectures_of_ptxas(ptxas())
 
 
 def loops(sass: str) -> list[list[str]]:

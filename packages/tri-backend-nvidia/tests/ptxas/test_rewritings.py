@@ -1,15 +1,12 @@
-"""What a ptxas gets wrong is said otherwise, and nothing else; of several the sound one is used."""
+"""What a ptxas gets wrong is said otherwise, and nothing else."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
 import tri
 import tri.language as tl
 from tri_backend_nvidia.ptxas import FAULTS, Sound, identity, ptxas, rewritings, sound, version_of_ptxas
-from tri_backend_nvidia.ptxas.location import preferred
 from tri_backend_nvidia.ptxas.rewritings import ABSOLUTE_16, ABSOLUTE_32, ABSOLUTE_64, NEGATE_16, NEGATE_32
 from tri_core.api import ToolchainError
 
@@ -116,15 +113,3 @@ def test_version_and_rewritings_are_in_the_key(monkeypatch: pytest.MonkeyPatch) 
     assert identity("sm_90a") == {"ptxas": "none"}
     with pytest.raises(ToolchainError):
         ptxas("/nowhere/ptxas")
-
-
-def test_the_soundest_of_several_is_used() -> None:
-    old, faulty, new, newer = (
-        (Path(f"/{name}/ptxas"), version)
-        for name, version in (("a", (12, 9, 86)), ("b", (13, 0, 88)), ("c", (13, 4, 92)), ("d", (13, 5, 37)))
-    )
-    assert preferred([old, faulty, new], None) == new[0]
-    assert preferred([newer, new], 13) == newer[0]
-    assert preferred([faulty, old], 12) == old[0]
-    assert preferred([new, old], 12) == old[0]
-    assert preferred([(Path("/e/ptxas"), None), old], 13) == old[0]

@@ -9,7 +9,7 @@ from tri_backend_nvidia.ptxas.registers import limited, pays
 from tri_backend_nvidia.ptxas.report import Usage, parse_usage
 from tri_backend_nvidia.ptxas.rewritings import Rewriting
 from tri_backend_nvidia.ptxas.sound import Sound, sound
-from tri_backend_nvidia.ptxas.version import version_of_ptxas
+from tri_backend_nvidia.ptxas.version import architectures_of_ptxas, version_of_ptxas
 
 __all__ = [
     "FAULTS",
@@ -19,6 +19,7 @@ __all__ = [
     "Rewriting",
     "Sound",
     "Usage",
+    "architectures_of_ptxas",
     "assemble",
     "faults",
     "identity",

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shlex
 import signal
 import subprocess
 import tempfile
 from pathlib import Path
 
+from tri_backend_nvidia.ptxas.location import Installed, unknown_architecture
 from tri_backend_nvidia.ptxas.report import Usage, parse_usage, shared_overflow
+from tri_backend_nvidia.ptxas.version import architectures_of_ptxas, version_of_ptxas
 from tri_core.api import ToolchainError, TriError
 from tri_core.lazy_dataclasses import dataclass
 
@@ -22,6 +25,7 @@ __all__ = ["Assembled", "assemble"]
 
 logger = logging.getLogger(__name__)
 
+_UNKNOWN = re.compile(r"Value '(\w+)' is not defined for option 'gpu-name'")
 #: lines of PTX shown around the line that an error names
 _CONTEXT = 2
 
@@ -99,16 +103,19 @@ def _failure(command: list[str], code: int, log: str, ptx: str, kernel: str) -> 
         return overflow
     how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"failed with status {code}"
     remedy = "this is a bug of the compiler unless the kernel has inline assembly: report it with the PTX"
-    if "is not defined for option 'gpu-name'" in log:
-        remedy = "pip install -U nvidia-cuda-nvcc: this ptxas is too old for the architecture"
-    elif "Unsupported .version" in log:
+    report = f"$ {shlex.join(command)}\n{log}"
+    if unknown := _UNKNOWN.search(log):
+        program = Path(command[0])
+        installed = Installed(program, version_of_ptxas(program), architectures_of_ptxas(program))
+        return unknown_architecture(unknown[1], [installed], report)
+    if "Unsupported .version" in log:
         remedy = "pip install -U nvidia-cuda-nvcc, whose ptxas is newer, or pass a smaller ptx_version"
     return ToolchainError(
         f"ptxas {how} on kernel {kernel or '?'}:\n{_explained(log, ptx)}",
         remedy=remedy,
         tool="ptxas",
         returncode=code,
-        log=f"$ {shlex.join(command)}\n{log}",
+        log=report,
     )
 
 

@@ -1,20 +1,26 @@
-"""Which ptxas is used: of several the one with the fewest faults whose cubins the driver takes, the newest of these."""
+"""Which ptxas is used: of those that know the architecture the one with the fewest faults whose cubins the driver takes, the newest of these."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import logging
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from tri_backend_nvidia.architectures import ARCHITECTURES
 from tri_backend_nvidia.ptxas.faults import Version, faults
 from tri_backend_nvidia.ptxas.sound import sound
-from tri_backend_nvidia.ptxas.version import version_of_ptxas
+from tri_backend_nvidia.ptxas.version import architectures_of_ptxas, newest_ptx, version_of_ptxas
 from tri_backend_nvidia.tools import Tool, find, find_all, version_of
 from tri_core import knobs
 from tri_core.api import ToolchainError
+from tri_core.lazy_dataclasses import dataclass
 
-__all__ = ["PTXAS", "identity", "preferred", "ptxas"]
+__all__ = ["PTXAS", "Installed", "identity", "preferred", "ptxas", "unknown_architecture"]
+
+logger = logging.getLogger(__name__)
 
 PTXAS = Tool(
     name="ptxas",
@@ -23,15 +29,41 @@ PTXAS = Tool(
     executable=True,
 )
 
-#: faults are counted for it: it has all of those that newer architectures have
-_ARCHITECTURE = "sm_90a"
+#: where nobody says for what: it has all faults that newer architectures have
+_ANY = "sm_90a"
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A ptxas at ``place``: its version, None where it doesn't say it, and the architectures that it knows, empty where it doesn't say them."""
+
+    place: Path
+    version: Version | None
+    architectures: frozenset[str] = frozenset()
+
+    def knows(self, architecture: str) -> bool:
+        """Whether it assembles what is compiled for ``architecture``: this name, and the version of PTX that goes with it."""
+        row, ptx = ARCHITECTURES.get(architecture), newest_ptx(self.version)
+        reads = row is None or ptx is None or row.ptx <= ptx
+        return reads and (not self.architectures or architecture in self.architectures)
+
+    def taken(self, driver: int | None) -> bool:
+        """Whether a driver that knows CUDA ``driver`` loads its cubins: those of its own major version, and of older ones."""
+        return driver is None or (self.version is not None and self.version[0] <= driver)
+
+    def __str__(self) -> str:
+        version = ".".join(map(str, self.version)) if self.version else "of an unknown version"
+        return f"{version} ({self.place})"
 
 
 @functools.cache
-def ptxas(override: str | None = None) -> Path:
-    """The path of ptxas; ToolchainError with the remedy when there is none."""
-    found = find(PTXAS, override) if override else _best()
-    if found is None:
+def ptxas(override: str | None = None, architecture: str | None = None) -> Path:
+    """The path of ptxas for ``architecture`` (``"sm_90a"``; None: for any); ToolchainError with the remedy when there is none.
+
+    One that is the only one, or the override, is not asked what it knows: it says so itself when it doesn't know something.
+    """
+    places = (find(PTXAS, override),) if override else find_all(PTXAS)
+    if not places or places[0] is None:
         raise ToolchainError(
             "ptxas, which turns PTX into machine code, is not found",
             remedy="pip install nvidia-cuda-nvcc-cu12, or set TRI_NVIDIA_PTXAS to one of a CUDA toolkit",
@@ -39,28 +71,71 @@ def ptxas(override: str | None = None) -> Path:
             returncode=None,
             log="",
         )
-    return found
+    return places[0] if len(places) == 1 else _best([place for place in places if place], architecture)
 
 
-def _best() -> Path | None:
-    places = find_all(PTXAS)
-    if len(places) < 2:
-        return next(iter(places), None)
-    return preferred([(place, version_of_ptxas(place)) for place in places], _driver())
+def _best(places: Sequence[Path], architecture: str | None) -> Path:
+    driver = _driver()
+    installed = [
+        Installed(
+            place, version_of_ptxas(place), architectures_of_ptxas(place) if architecture else frozenset()
+        )
+        for place in places
+    ]
+    found = preferred(installed, driver, architecture)
+    if not found.taken(driver):
+        logger.warning(
+            "the driver here knows CUDA %s, and may not load what ptxas %s makes for %s: update the driver, or %s",
+            driver,
+            found,
+            architecture or "it",
+            f"pip install nvidia-cuda-nvcc-cu{driver}",
+        )
+    return found.place
 
 
-def preferred(places: Sequence[tuple[Path, Version | None]], driver: int | None) -> Path:
-    """Of ``places`` with their versions the one to use; ``driver``: the major version of CUDA that it knows, None without one.
+def preferred(
+    installed: Sequence[Installed], driver: int | None = None, architecture: str | None = None
+) -> Installed:
+    """Of ``installed`` the one to use for ``architecture``; ``driver``: the major version of CUDA that it knows, None without one.
 
-    A driver takes cubins of its own major version and of older ones.  Equal ones: the first.
+    Only such as know the architecture; of these one whose cubins the driver takes, if there is one; of these the newest of those with the
+    fewest faults.  Equal ones: the first.  ToolchainError where none knows the architecture.
     """
+    able = [each for each in installed if architecture is None or each.knows(architecture)]
+    if not able:
+        raise unknown_architecture(architecture or _ANY, installed)
 
-    def rank(place: tuple[Path, Version | None]) -> tuple[bool, int, Version]:
-        version = place[1]
-        taken = driver is None or (version is not None and version[0] <= driver)
-        return taken, -len(faults(version, _ARCHITECTURE)), version or ()
+    def rank(each: Installed) -> tuple[bool, int, Version]:
+        return each.taken(driver), -len(faults(each.version, architecture or _ANY)), each.version or ()
 
-    return max(places, key=rank)[0]
+    return max(able, key=rank)
+
+
+def unknown_architecture(architecture: str, installed: Sequence[Installed], log: str = "") -> ToolchainError:
+    """The error for an architecture that none of ``installed`` knows, with ptxas's own words where there are such."""
+    oldest = min((_number(each) for one in installed for each in one.architectures), default=0)
+    if _number(architecture) < oldest:
+        remedy = "pip install nvidia-cuda-nvcc-cu12: newer ones don't know this architecture any more"
+    else:
+        remedy = "pip install -U nvidia-cuda-nvcc: this ptxas is too old for the architecture"
+    if len(installed) == 1:
+        what = f"ptxas {installed[0]} doesn't know {architecture}"
+    else:
+        what = f"no ptxas knows {architecture}: {', '.join(map(str, installed))}"
+    known = sorted(frozenset().union(*(each.architectures for each in installed)), key=_number)
+    return ToolchainError(
+        f"{what}; {', '.join(known)} are known" if known else what,
+        remedy=f"{remedy}; or set TRI_NVIDIA_PTXAS to one that knows it",
+        tool="ptxas",
+        returncode=None,
+        log=log,
+    )
+
+
+def _number(architecture: str) -> int:
+    digits = re.sub(r"\D", "", architecture)
+    return int(digits) if digits else 0
 
 
 def _driver() -> int | None:
@@ -74,9 +149,9 @@ def _driver() -> int | None:
 
 
 def identity(architecture: str) -> dict[str, str]:
-    """What of ptxas enters cache keys: file, version and rewritings for ``architecture``; ``"none"`` where it is missing, which the compile then reports."""
+    """What of ptxas enters cache keys: file, version and rewritings for ``architecture``; ``"none"`` where none is found or knows it, which the compile then reports."""
     try:
-        program = ptxas(knobs.get("NVIDIA_PTXAS"))
+        program = ptxas(knobs.get("NVIDIA_PTXAS"), architecture)
     except ToolchainError:
         return {"ptxas": "none"}
     return {"ptxas": version_of(PTXAS, program), "ptx rewritings": sound(program, architecture).text()}
