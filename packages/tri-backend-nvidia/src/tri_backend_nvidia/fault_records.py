@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["RECORD_BYTES", "RECORD_SYMBOL"]
+__all__ = ["RECORD_SYMBOL"]
 
-#: the module's variable: address of the record (8 bytes, 0: there is none), whether a thread writes it, whether it is written
+#: the module's variable that is the slot (:mod:`tri_core.fault_records`)
 RECORD_SYMBOL = "tri_fault_record"
-#: of a record: the site plus one (16 bits), the thread (16), the program's x (32), y plus one (16), z plus one (16)
-RECORD_BYTES = 16

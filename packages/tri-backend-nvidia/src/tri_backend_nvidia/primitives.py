@@ -32,7 +32,6 @@ from tri_backend_nvidia.machine import (
 )
 from tri_backend_nvidia.mma import words as matrix_words
 from tri_backend_nvidia.options import nvidia_options
-from tri_core import forks
 from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
@@ -93,11 +92,6 @@ class NvidiaPrimitives(Primitives):
 
     line_info = "DebugDirectivesOnly"  # ptxas reads .file and .loc, and makes the line table itself
     _budgeted = False
-
-    @forks.cached_property
-    def _assertions(self) -> list[tuple[str, str, int]]:
-        """Message, file and line of each assertion."""
-        return []
 
     def address_space(self, name: str) -> int:
         """The address spaces of LLVM's NVPTX target."""
@@ -485,13 +479,6 @@ class NvidiaPrimitives(Primitives):
 
     def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:
         """``__assertfail``, which the driver provides, after a record for the host of where it was."""
-        site = (message, file, line)
-        if site not in self._assertions:
-            self._assertions.append(site)
-        number = ir.IntegerAttr.get(b.i32, self._assertions.index(site))
+        number = ir.IntegerAttr.get(b.i32, self.assertion_site(message, file, line))
         RecordFaultOp.build([], [], {"site": number})
         assert_fail(b, message, file, function, line)
-
-    def image_attributes(self) -> Mapping[str, object]:
-        """``assertions``: message, file and line of each, by the number that a record has."""
-        return {"assertions": [list(site) for site in self._assertions]} if self._assertions else {}

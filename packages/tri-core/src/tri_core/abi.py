@@ -140,6 +140,8 @@ class HiddenParameters:
     that may run at the same time has the same one.
     ``scratch``: bytes of global memory that each CTA has for itself while it runs; a pointer to those of all CTAs, CTA
     ``x + X * (y + Y * z)`` having the ``scratch`` bytes from ``scratch`` times its number on.  0: no parameter.
+    ``record``: the address of a slot (:mod:`tri_core.fault_records`), in memory of the device, by which the kernel leaves a record of
+    an assertion that failed.
     ``descriptors``: encoded ones, by value.
     ``cluster``: no parameter; so many CTAs, neighbours along x, run a program together.
     """
@@ -147,6 +149,7 @@ class HiddenParameters:
     grid: bool = False
     counter: bool = False
     scratch: int = 0
+    record: bool = False
     descriptors: tuple[LaunchDescriptor, ...] = ()
     cluster: int = 1
 
@@ -155,7 +158,8 @@ class HiddenParameters:
         """Those that are plain numbers and addresses."""
         grid = tuple(Parameter(f"grid.{axis}", "i32") for axis in "xyz") if self.grid else ()
         counter = (Parameter("counter", "*i32"),) if self.counter else ()
-        return (*grid, *counter, *((Parameter("scratch", "*i8"),) if self.scratch else ()))
+        scratch = (Parameter("scratch", "*i8"),) if self.scratch else ()
+        return (*grid, *counter, *scratch, *((Parameter("record", "*i64"),) if self.record else ()))
 
     def ctas(self, grid: tuple[int, int, int], resident: int) -> tuple[int, int, int]:
         """The CTAs that a launch of ``grid`` starts, on a device that holds ``resident`` of them at the same time.
@@ -181,6 +185,7 @@ class HiddenParameters:
             **({"grid": True} if self.grid else {}),
             **({"counter": True} if self.counter else {}),
             **({"scratch": self.scratch} if self.scratch else {}),
+            **({"record": True} if self.record else {}),
             **({"descriptors": descriptors} if descriptors else {}),
             **({"cluster": self.cluster} if self.cluster > 1 else {}),
         }
@@ -188,12 +193,13 @@ class HiddenParameters:
     @classmethod
     def from_attrs(cls, attrs: Mapping[str, Any]) -> HiddenParameters:
         """Undoes :meth:`to_attrs`; other entries of ``attrs`` do not matter."""
-        grid, counter = (bool(attrs.get(name, False)) for name in ("grid", "counter"))
+        grid, counter, record = (bool(attrs.get(name, False)) for name in ("grid", "counter", "record"))
         scratch, cluster = int(attrs.get("scratch", 0)), int(attrs.get("cluster", 1))
         return cls(
             grid=grid,
             counter=counter,
             scratch=scratch,
+            record=record,
             descriptors=launch_descriptors(attrs),
             cluster=cluster,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tri_backend_intel.dialect.assertions import FailedOp, LeaveOp
 from tri_backend_intel.dialect.atomics import AtomicLoadOp
 from tri_backend_intel.dialect.blocks import BlockLoadOp, BlockPrefetchOp, BlockStoreOp
 from tri_backend_intel.dialect.cache_controls import CACHE_MARKER, CacheControlOp
@@ -36,8 +37,10 @@ __all__ = [
     "Dealt",
     "Dpas",
     "DpasOp",
+    "FailedOp",
     "GroupIdOp",
     "LanesOp",
+    "LeaveOp",
     "NumGroupsOp",
     "PrintOp",
     "RoundToBf16Op",

@@ -10,7 +10,9 @@ from tri_backend_intel.dialect import (
     AtomicLoadOp,
     BarrierOp,
     ClockOp,
+    FailedOp,
     GroupIdOp,
+    LeaveOp,
     NumGroupsOp,
     PrintOp,
     RoundToBf16Op,
@@ -25,8 +27,9 @@ from tri_backend_intel.lowering.cache_controls import EXTENSION as CACHE_CONTROL
 from tri_backend_intel.lowering.cache_controls import controlled
 from tri_backend_intel.lowering.math import call_math, propagating
 from tri_backend_intel.lowering.matrix import multiply_cluster
-from tri_core.dialects.tt.enums import MemSemantic, MemSyncScope
-from tri_core.errors import Unsupported
+from tri_core.dialects.tt.enums import AtomicOp, MemSemantic, MemSyncScope
+from tri_core.errors import InternalError, Unsupported
+from tri_core.fault_records import TAKEN_OFFSET
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
@@ -57,6 +60,7 @@ class IntelPrimitives(Primitives):
     driver takes that as an option for the whole kernel.
     """
 
+    records_failures = True
     precise = False
 
     def address_space(self, name: str) -> int:
@@ -278,12 +282,48 @@ class IntelPrimitives(Primitives):
         text = ir.StringAttr.get(fill_format(prefix, [word for word, _ in pairs]))
         PrintOp.build([value for _, value in pairs], [], {"text": text})
 
-    def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:
-        """Refused: a SPIR-V kernel cannot stop itself."""
-        raise Unsupported(
-            f"{self.target} has no device_assert: a SPIR-V kernel cannot stop itself",
-            remedy="compile with debug=False, which drops it, or use device_print",
-        )
+    def check(
+        self,
+        b: Builder,
+        failed: ir.Value,
+        record: ir.Value | None,
+        message: str,
+        file: str,
+        line: int,
+        *,
+        diverges: bool,
+    ) -> None:
+        """The first work item that failed leaves a record, which the host reads; its work group leaves.
+
+        Unsupported where work items need not come here together.
+        """
+        if diverges:
+            raise Unsupported(
+                f"{self.target} has no device_assert in a function that is applied element by element",
+                remedy="assert on the tensor, outside of the function",
+            )
+        if record is None:
+            raise InternalError("a kernel with assertions has no record")
+        site = self.assertion_site(message, file, line)
+        b.if_(failed, lambda: self._fail(b, record, site))
+        LeaveOp.build([failed], [], {})
+
+    def _fail(self, b: Builder, slot: ir.Value, site: int) -> None:
+        access = AtomicAccess(MemSemantic.RELAXED, MemSyncScope.GPU)
+        taken = b.gep(slot, b.int_(TAKEN_OFFSET), b.i8)
+        before = self.atomic_rmw(b, AtomicOp.XCHG, taken, b.int_(1), None, access)
+        b.if_(b.cmp("eq", before, b.int_(0)), lambda: self._record(b, slot, site))
+        FailedOp.build([], [], {})
+
+    def _record(self, b: Builder, slot: ir.Value, site: int) -> None:
+        """Write what :data:`tri_core.fault_records.RECORD_BYTES` says."""
+        record = b.load(slot, b.ptr(self.address_space("global")), 8)
+        x, y, z = (self.program_id(b, axis) for axis in range(3))
+        one, half = b.int_(1), b.int_(16)
+        low = b.or_(b.shl(self.thread_id(b), half), b.int_(site + 1))
+        rest = b.or_(b.add(y, one), b.shl(b.add(z, one), half))
+        for word, value in enumerate((low, x, rest)):
+            b.store(value, b.gep(record, b.int_(4 * word), b.i8), 4, volatile=True)
 
 
 def _printable(b: Builder, value: ir.Value, signed: bool, hex_: bool) -> tuple[str, ir.Value]:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tri_backend_intel.runtime.grids import check_extents, most_groups
+from tri_backend_intel.runtime.memory import UsmMemory
 from tri_backend_intel.runtime.native import NativeRefused, Program, Programs
 from tri_backend_intel.runtime.queues import DeviceQueue
+from tri_backend_intel.runtime.records import parameters_of
 from tri_backend_intel.runtime.sycl import KERNEL_ARGUMENT, POINTER_ARGUMENT, Sycl, driver_error
 from tri_backend_intel.spirv.registers import registers_of
 from tri_core.api import Argument, KernelImage, Launch, ToolchainError
@@ -106,7 +108,8 @@ def make_launch(sycl: Sycl, kernel: SyclKernel, image: KernelImage) -> Launch:
     what is submitted later.  On a CPU device it waits for the kernel: arguments are the caller's own arrays there, which the caller
     reads, or drops, next.
     """
-    table = argument_table(image.metadata.signature.parameters)
+    table = argument_table(parameters_of(image))
+    hidden = kernel.queue.records.arguments(image, UsmMemory(sycl, kernel.queue))
     types = _argument_types(table)
     pointers = tuple(i for i, p in enumerate(table.parameters) if p.is_pointer)
     threads, limits = image.metadata.threads, most_groups(image)
@@ -120,6 +123,7 @@ def make_launch(sycl: Sycl, kernel: SyclKernel, image: KernelImage) -> Launch:
         x, y, z = grid
         if not (0 < x <= limits[0] and 0 < y <= limits[1] and 0 < z <= limits[2]):
             return check_extents(grid, limits)
+        args = (*args, *hidden)
         block = free.pop() if free else _Block(table)
         table.pack_into(block.memory, args)
         arguments, extent = block.arguments, block.extent
@@ -140,6 +144,7 @@ def make_launch(sycl: Sycl, kernel: SyclKernel, image: KernelImage) -> Launch:
             delete(barrier(on))
         if synchronous:
             wait(on)
+            queue.records.check()
         return None
 
     return launch

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tri_backend_intel.runtime.queues import DeviceQueue
 from tri_backend_intel.runtime.sycl import Sycl
 from tri_core.api import OutOfResources
@@ -18,7 +20,14 @@ class UsmMemory:
 
     def alloc(self, nbytes: int) -> int:
         """The address of ``nbytes`` new bytes; OutOfResources when there are none."""
-        address = self._sycl.malloc_device(max(nbytes, 1), self._queue.handle)
+        return self._made(self._sycl.malloc_device, nbytes)
+
+    def alloc_host(self, nbytes: int) -> int:
+        """The address of ``nbytes`` new bytes of the host that the device reads and writes in place."""
+        return self._made(self._sycl.malloc_host, nbytes)
+
+    def _made(self, function: Callable[[int, int], int | None], nbytes: int) -> int:
+        address = function(max(nbytes, 1), self._queue.handle)
         if not address:
             raise OutOfResources(
                 f"{self._queue.device.info.name} has no {nbytes} bytes left",

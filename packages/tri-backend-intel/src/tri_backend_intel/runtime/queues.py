@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tri_backend_intel.runtime.found import FoundDevice
+from tri_backend_intel.runtime.records import Records
 from tri_backend_intel.runtime.sycl import Sycl, driver_error
 from tri_core import forks
 from tri_core.api import DeviceError
@@ -31,6 +32,7 @@ class DeviceQueue:
         self._lock = forks.Lock()
         #: how often a launch went to a queue of the caller's
         self.visits = 0
+        self.records = Records()
 
     def visit(self, stream: int) -> bool:
         """Remember the ``sycl::queue`` at ``stream`` for a launch; whether the launch must be ordered by barriers.
@@ -63,6 +65,7 @@ class DeviceQueue:
             others, self._others = self._others, {}
         for copy in others.values():
             self._finish(copy)
+        self.records.check()
 
     def settle(self) -> None:
         """Wait if work went to queues of callers, which nothing else orders with this one."""

@@ -19,6 +19,7 @@ from tri_backend_intel.runtime.found import FoundDevice
 from tri_backend_intel.runtime.interfaces import Driver, Kernel, Queue
 from tri_backend_intel.runtime.modes import modes_of
 from tri_backend_intel.runtime.native import Programs
+from tri_backend_intel.runtime.records import parameters_of
 from tri_backend_intel.runtime.trial import Trials
 from tri_backend_intel.spirv import read_module
 from tri_core import knobs
@@ -141,7 +142,7 @@ class IntelRuntime(RuntimeBase):
         found = self._found[device.index]
         check_architecture(image, found)
         check_device(module, found)
-        table = argument_table(image.metadata.signature.parameters)
+        table = argument_table(parameters_of(image))
         check_parameters(image, module.parameters.get(image.metadata.name), table)
         row = ARCHITECTURES[found.info.arch]
         check_resources(image.metadata, {"shared": row.shared, "threads": row.threads})

@@ -48,6 +48,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "DPCTLEvent_GetProfilingInfoStart": (_Z, (_P,)),
     "DPCTLEvent_GetProfilingInfoEnd": (_Z, (_P,)),
     "DPCTLmalloc_device": (_P, (_Z, _P)),
+    "DPCTLmalloc_host": (_P, (_Z, _P)),
     "DPCTLfree_with_queue": (None, (_P, _P)),
     "DPCTLKernelBundle_Delete": (None, (_P,)),
 }
@@ -100,6 +101,7 @@ class Sycl:
         self.event_start = self._bind(library, "DPCTLEvent_GetProfilingInfoStart")
         self.event_end = self._bind(library, "DPCTLEvent_GetProfilingInfoEnd")
         self.malloc_device = self._bind(library, "DPCTLmalloc_device")
+        self.malloc_host = self._bind(library, "DPCTLmalloc_host")
         self.free = self._bind(library, "DPCTLfree_with_queue")
         self.delete_bundle = self._bind(library, "DPCTLKernelBundle_Delete")
 

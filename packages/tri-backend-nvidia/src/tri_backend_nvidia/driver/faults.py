@@ -6,17 +6,13 @@ and a kernel with assertions has a record in memory of the host (see :mod:`tri_b
 
 from __future__ import annotations
 
-import ctypes
-import linecache
-import struct
 from collections import deque
 from collections.abc import Sequence
 
-from tri_backend_nvidia.fault_records import RECORD_BYTES
-from tri_core.api import KernelFault, SourceLocation
-from tri_core.lazy_dataclasses import dataclass
+from tri_core.api import KernelFault
+from tri_core.fault_records import Site, Watched
 
-__all__ = ["Site", "explain", "forget", "is_fatal", "note", "settled", "watch"]
+__all__ = ["explain", "forget", "is_fatal", "note", "settled", "watch"]
 
 #: statuses of the CUDA driver after which the context is lost, in words
 _FATAL = {
@@ -41,25 +37,8 @@ _HINTS = {
 }
 
 
-@dataclass(frozen=True)
-class Site:
-    """An assertion in the source of a kernel."""
-
-    message: str
-    file: str
-    line: int
-
-
-@dataclass(frozen=True)
-class _Watched:
-    kernel: str
-    sites: tuple[Site, ...]
-    #: of the record, in memory of this process
-    address: int
-
-
 _launched: deque[str] = deque(maxlen=_REMEMBERED)
-_watched: list[_Watched] = []
+_watched: list[Watched] = []
 _first: list[KernelFault] = []
 
 #: remember that the kernel of this name is launched: one append, which every launch pays for
@@ -80,7 +59,7 @@ def forget() -> None:
 
 def watch(kernel: str, sites: Sequence[Site], address: int) -> None:
     """Look at the record at ``address``, which ``kernel`` writes the number of one of ``sites`` to."""
-    _watched.append(_Watched(kernel, tuple(sites), address))
+    _watched.append(Watched(kernel, tuple(sites), address))
 
 
 def is_fatal(status: int) -> bool:
@@ -108,29 +87,8 @@ def explain(status: int, what: str) -> KernelFault:
 
 def _of_record(what: str) -> KernelFault | None:
     """The fault that a kernel has written down."""
-    for watched in _watched:
-        low, x, rest = struct.unpack("<3I4x", ctypes.string_at(watched.address, RECORD_BYTES))
-        number, thread = (low & 0xFFFF) - 1, low >> 16
-        if 0 <= number < len(watched.sites):
-            program = (x, (rest & 0xFFFF) - 1, (rest >> 16) - 1)
-            return _assertion(watched, watched.sites[number], program, thread, what)
-    return None
-
-
-def _assertion(
-    watched: _Watched, site: Site, program: tuple[int, int, int], thread: int, what: str
-) -> KernelFault:
-    text = linecache.getline(site.file, site.line).rstrip("\n") or None
-    return KernelFault(
-        f"device-side assertion failed in kernel {watched.kernel!r}: {site.message} "
-        f"(program {program}, thread {thread}; {what})",
-        remedy=_LOST,
-        location=SourceLocation(site.file, site.line, 0, text),
-        kernel=watched.kernel,
-        kernels=tuple(_launched),
-        program=program,
-        thread=thread,
-    )
+    found = (watched.fault(what, _LOST, tuple(_launched)) for watched in _watched)
+    return next((fault for fault in found if fault is not None), None)
 
 
 def _of_ring(status: int, what: str) -> KernelFault:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 from tri_backend_nvidia.driver import faults
 from tri_backend_nvidia.driver.driver import call, driver
-from tri_backend_nvidia.fault_records import RECORD_BYTES, RECORD_SYMBOL
+from tri_backend_nvidia.fault_records import RECORD_SYMBOL
+from tri_core.fault_records import RECORD_BYTES, sites_of
 
 __all__ = ["connect", "forget_pages"]
 
@@ -25,10 +26,9 @@ _places = itertools.count()
 
 def connect(module: object, kernel: str, attrs: Mapping[str, object]) -> None:
     """Give the loaded ``module`` of ``kernel`` a record of its own, if ``attrs`` say that it has assertions."""
-    given = attrs.get("assertions")
-    if not isinstance(given, list) or not given:
+    sites = sites_of(attrs)
+    if not sites:
         return
-    sites = [faults.Site(str(message), str(file), int(line)) for message, file, line in given]
     page, place = divmod(next(_places), _PAGE // RECORD_BYTES)
     host = _page(page) + place * RECORD_BYTES
     faults.watch(kernel, sites, host)

@@ -144,6 +144,11 @@ def _check_hidden(image: KernelImage) -> None:
             f"{image.metadata.name} is persistent: its launch asks the driver how many CTAs fit, which the C launcher does not",
             remedy="compile with persistent=False",
         )
+    if hidden.record:
+        raise Unsupported(
+            f"kernel {image.metadata.name} has assertions, whose record a launch from C does not read",
+            remedy="compile with debug=False, which drops them",
+        )
     if hidden.scratch:
         raise Unsupported(
             f"{image.metadata.name} makes tensor descriptors in memory that the launch brings, which the C launcher does not",

@@ -183,6 +183,7 @@ class Lowering:
         self.shared_bytes = 0
         self.grid: tuple[ir.Value, ...] = ()
         self.counter: ir.Value | None = None
+        self.record: ir.Value | None = None
         self.descriptors: list[LaunchDescriptor] = []
         #: bytes of global memory that a CTA has for itself
         self.scratch_bytes = 0
@@ -329,6 +330,7 @@ class Lowering:
             grid=bool(self.grid),
             counter=self.counter is not None,
             scratch=self.scratch_bytes,
+            record=self.record is not None,
             descriptors=tuple(self.descriptors),
             cluster=self.hw.num_ctas,
         )
@@ -352,6 +354,12 @@ class Lowering:
         self.scratch_bytes = -(-self.scratch_bytes // _SCRATCH_ALIGNMENT) * _SCRATCH_ALIGNMENT
         type_ = self.storage(PointerType.of(self.b.i8))
         self._scratch = self.b.entry.add_argument(type_, ir.Location.unknown())
+
+    def take_record(self) -> None:
+        """The next parameter is the address of the slot of the kernel's record; called before any descriptor is encoded."""
+        self.record = self.b.entry.add_argument(
+            self.b.ptr(self.hw.address_space("global")), ir.Location.unknown()
+        )
 
     def global_scratch(self, op: ir.Operation) -> ir.Value:
         """A pointer to this CTA's memory of ``op``, a ``ttg.global_scratch_alloc``."""

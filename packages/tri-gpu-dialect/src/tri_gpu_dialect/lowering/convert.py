@@ -186,6 +186,8 @@ def _lower_kernel(
         allocations = [op for op in all_ops(kernel) if op.name == "ttg.global_scratch_alloc"]
         if allocations:
             lowering.take_scratch(allocations)
+        if primitives.records_failures and any(op.name == "tt.assert" for op in all_ops(kernel)):
+            lowering.take_record()
         lower_body(lowering, source, arguments)
         ir.Operation.create("llvm.return")
     _set_signature(function, name, [a.type for a in entry.arguments], len(lowering.descriptors), primitives)

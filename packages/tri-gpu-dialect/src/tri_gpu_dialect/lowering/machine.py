@@ -70,6 +70,10 @@ class SimulatedCTA(Protocol):
         """``count`` threads of the CTA, by default all, synchronise at barrier ``name``."""
         ...
 
+    def stop(self) -> None:
+        """The kernel ends here with an error, for an assertion of an active thread failed."""
+        ...
+
     def warp_barrier(self) -> None:
         """The active threads of each warp synchronise."""
         ...

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
 from tri_core.errors import Unsupported
+from tri_core.fault_records import ASSERTIONS
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
@@ -97,6 +98,8 @@ class Primitives(abc.ABC):
     no_assembly: ClassVar[str] = ""
     #: whether places in shared memory that differ in constant bits share one register, the constant being in the instruction
     shares_addresses: ClassVar[bool] = False
+    #: whether a kernel with assertions is passed the slot of a record (:class:`tri_core.abi.HiddenParameters`)
+    records_failures: ClassVar[bool] = False
 
     def __init__(
         self, target: Target, options: CommonOptions, *, threads_per_warp: int, num_warps: int
@@ -107,6 +110,7 @@ class Primitives(abc.ABC):
         self.num_warps = num_warps
         #: CTAs that run a program together
         self.num_ctas = 1
+        self._assertions: list[tuple[str, str, int]] = []
 
     # --- what every vendor says ---------------------------------------------------------------------------
 
@@ -126,8 +130,18 @@ class Primitives(abc.ABC):
         """Fetch the encoded descriptor at ``pointer``, which copies will read, where the hardware can do so ahead of them."""
 
     def image_attributes(self) -> Mapping[str, object]:
-        """JSON-able facts for the attributes of the image, of what these words have been used for."""
-        return {}
+        """JSON-able facts for the attributes of the image, of what these words have been used for.
+
+        ``assertions``: message, file and line of each, by the number that :meth:`assertion_site` gave.
+        """
+        return {ASSERTIONS: [list(site) for site in self._assertions]} if self._assertions else {}
+
+    def assertion_site(self, message: str, file: str, line: int) -> int:
+        """The number of an assertion in the records of its kernel."""
+        site = (message, file, line)
+        if site not in self._assertions:
+            self._assertions.append(site)
+        return self._assertions.index(site)
 
     @abc.abstractmethod
     def program_id(self, b: Builder, axis: int) -> ir.Value:
@@ -480,6 +494,23 @@ class Primitives(abc.ABC):
         They are scalars; the last is hexadecimal if ``hex_``: an integer with all its digits, a float as C's ``%a``.
         """
         raise Unsupported(f"{self.target} cannot print from a kernel", remedy="remove device_print")
+
+    def check(
+        self,
+        b: Builder,
+        failed: ir.Value,
+        record: ir.Value | None,
+        message: str,
+        file: str,
+        line: int,
+        *,
+        diverges: bool,
+    ) -> None:
+        """Stop the kernel with ``message`` where ``failed`` (i1) holds.
+
+        ``record``: the address of the slot of its record, where it has one; ``diverges``: the threads of a CTA need not come here together.
+        """
+        b.if_(failed, lambda: self.assert_fail(b, message, file, "", line))
 
     def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:
         """Stop the kernel with ``message``; emitted inside a branch."""

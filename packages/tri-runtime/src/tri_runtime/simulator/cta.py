@@ -148,6 +148,14 @@ class CTA:
         """``count`` threads of the CTA (by default all) synchronise at barrier ``name``."""
         self.barriers.arrive(name, count or self.num_threads)
 
+    def stop(self) -> None:
+        """End the kernel with an error, if any thread is active."""
+        if self.active.any():
+            thread = int(np.flatnonzero(self.active)[0])
+            raise self.scene.error(
+                "trap", f"thread {thread} stopped the kernel (an assertion failed)", thread=thread
+            )
+
     def warp_barrier(self) -> None:
         """The active threads of each warp synchronise."""
         self.clocks.synchronize_warps(self.active, self.threads_per_warp)

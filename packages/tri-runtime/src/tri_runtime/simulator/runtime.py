@@ -25,6 +25,7 @@ from tri_core.api import (
     Target,
 )
 from tri_core.errors import InternalError
+from tri_core.fault_records import RECORD_BYTES
 from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.base import RuntimeBase
 from tri_runtime.descriptors import DescriptorEncoder
@@ -176,9 +177,12 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
             if kernel.hidden.counter:
                 counted.append(memory.allocate(np.zeros(4, np.uint8), "the counter of programs"))
             scratch = _scratch(memory, kernel.hidden.scratch * math.prod(grid))
+            record = _record(memory) if kernel.hidden.record else ()
             of_launch = [memory.allocate(np.frombuffer(d, np.uint8), "a descriptor") for d in encoder(plain)]
             with mlir.session(), listening(kernel, memory.scene) as listener:
-                kernel.machine.run(grid, [*plain, *extents, *counted, *scratch, *of_launch], memory, listener)
+                kernel.machine.run(
+                    grid, [*plain, *extents, *counted, *scratch, *record, *of_launch], memory, listener
+                )
             memory.races = memory.weak = None
             _check_counters(kernel.name, memory, counted)
 
@@ -221,6 +225,13 @@ def _check_counters(name: str, memory: Any, addresses: Sequence[int]) -> None:
 def _scratch(memory: Any, nbytes: int) -> tuple[int, ...]:
     """The address of ``nbytes`` of a launch's own memory; nothing for none."""
     return (memory.allocate(nbytes, "scratch memory"),) if nbytes else ()
+
+
+def _record(memory: Any) -> tuple[int, ...]:
+    """The address of the slot of a record, which nobody reads: the simulator knows where it stopped."""
+    record = memory.allocate(np.zeros(RECORD_BYTES, np.uint8), "the record of an assertion")
+    slot = np.array([record, 0], np.uint64).view(np.uint8)
+    return (memory.allocate(slot, "the slot of the record of an assertion"),)
 
 
 def _arrays(names: Sequence[str], args: Sequence[Argument]) -> list[Any]:

@@ -358,7 +358,7 @@ def _call(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[in
     key = "intrin" if "intrin" in op.attributes else "callee"
     name = op.attributes[key].value
     if name == "llvm.trap":
-        return program.observed(_trap)
+        return program.observed(lambda cta: cta.stop())
     external = program.externals.get(name)
     if external is None:
         raise Unsupported(
@@ -372,14 +372,6 @@ def _call(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[in
         return cta.take_wait()
 
     return program.observed(step)
-
-
-def _trap(cta: CTA) -> None:
-    if cta.active.any():
-        thread = int(np.flatnonzero(cta.active)[0])
-        raise cta.scene.error(
-            "trap", f"thread {thread} stopped the kernel (an assertion failed)", thread=thread
-        )
 
 
 def _fence(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:

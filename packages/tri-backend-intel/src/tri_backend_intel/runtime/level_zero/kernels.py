@@ -14,7 +14,9 @@ from tri_backend_intel.runtime.level_zero.api import (
 )
 from tri_backend_intel.runtime.level_zero.errors import error
 from tri_backend_intel.runtime.level_zero.launch import LAUNCH, code
+from tri_backend_intel.runtime.level_zero.memory import ZeMemory
 from tri_backend_intel.runtime.level_zero.queue import ZeQueue
+from tri_backend_intel.runtime.records import parameters_of
 from tri_backend_intel.spirv.registers import registers_of
 from tri_core.api import (
     Argument,
@@ -136,7 +138,8 @@ class _Record:
 
 def make_launch(kernel: ZeKernel, image: KernelImage, commands: int = 0) -> Launch:
     """A launcher of ``kernel``, which returns when the launch is appended, to the queue's list or to ``commands``."""
-    table = argument_table(image.metadata.signature.parameters)
+    table = argument_table(parameters_of(image))
+    hidden = kernel.queue.records.arguments(image, ZeMemory(kernel.queue))
     own = commands or kernel.queue.handle
     record, pool = _Record(kernel, table.sizes, own), ArgumentPool(table)
     start, threads = _CALL(code().start), image.metadata.threads
@@ -147,7 +150,7 @@ def make_launch(kernel: ZeKernel, image: KernelImage, commands: int = 0) -> Laun
         if not (0 < x <= limits[0] and 0 < y <= limits[1] and 0 < z <= limits[2]):
             return check_extents(grid, limits)
         block = pool.take()
-        table.pack_into(block.memory, args)
+        table.pack_into(block.memory, (*args, *hidden))
         config = CONFIG.format.pack(x, y, z, threads, 1, 1, 0, stream or 0, 0, 0)
         status = start(config, record.address, block.pointers, None)
         pool.give(block)
@@ -161,15 +164,17 @@ def make_launch(kernel: ZeKernel, image: KernelImage, commands: int = 0) -> Laun
 def launch_plan(kernel: ZeKernel, image: KernelImage) -> LaunchPlan:
     """How compiled code launches ``kernel``."""
     metadata = image.metadata
-    record = _Record(kernel, argument_table(metadata.signature.parameters).sizes, kernel.queue.handle)
+    parameters = parameters_of(image)
+    record = _Record(kernel, argument_table(parameters).sizes, kernel.queue.handle)
+    hidden = HiddenNumbers(kernel.queue.records.arguments(image, ZeMemory(kernel.queue)))
     return LaunchPlan(
         name=metadata.name,
         start=code().start,
         function=record.address,
         threads=metadata.threads,
         shared=0,  # local memory is a variable of the module
-        parameters=metadata.signature.parameters,
-        numbers=lambda stream: HiddenNumbers(),
+        parameters=parameters,
+        numbers=lambda stream: hidden,
         keep=(kernel, record, code()),
     )
 

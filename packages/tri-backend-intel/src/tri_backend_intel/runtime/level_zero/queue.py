@@ -23,7 +23,8 @@ from tri_backend_intel.runtime.level_zero.api import (
 from tri_backend_intel.runtime.level_zero.devices import ZeDevice, check_driver
 from tri_backend_intel.runtime.level_zero.events import ZeEvents, wait_for
 from tri_backend_intel.runtime.level_zero.launch import ListLock
-from tri_core.api import DeviceError
+from tri_backend_intel.runtime.records import Records
+from tri_core.api import DeviceError, KernelFault
 
 __all__ = ["ZeQueue"]
 
@@ -51,6 +52,7 @@ class ZeQueue:
         #: what is given back, at the latest by :meth:`close`: handle or address -> how
         self._owned: dict[int, Callable[[], object]] = {}
         self._retired: list[int] = []
+        self.records = Records()
 
     def _command_list(self) -> int:
         desc = CommandQueueDesc.new(
@@ -129,9 +131,14 @@ class ZeQueue:
     def wait(self) -> None:
         """Wait for all that was appended; KernelFault where the device was lost in it."""
         retired, self._retired = self._retired, []
-        wait_for(self.loader, "zeCommandListHostSynchronize", self.handle)
+        try:
+            wait_for(self.loader, "zeCommandListHostSynchronize", self.handle)
+        except KernelFault as fault:
+            self.records.check(fault)
+            raise
         for handle in retired:
             self._owned.pop(handle, bool)()
+        self.records.check()
 
     def settle(self) -> None:
         """Nothing: no work goes to other queues."""

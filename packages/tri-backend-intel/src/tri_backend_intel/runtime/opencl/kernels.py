@@ -6,7 +6,8 @@ import ctypes
 from collections.abc import Sequence
 
 from tri_backend_intel.runtime.grids import check_extents, most_groups
-from tri_backend_intel.runtime.opencl.queue import ClQueue
+from tri_backend_intel.runtime.opencl.queue import ClMemory, ClQueue
+from tri_backend_intel.runtime.records import parameters_of
 from tri_core.api import Argument, DeviceError, KernelImage, Launch, LaunchError
 from tri_core.lazy_dataclasses import dataclass
 from tri_runtime import ArgumentPool, argument_table
@@ -81,7 +82,8 @@ def make_kernel(program: ClProgram, name: str) -> ClKernel:
 
 def make_launch(kernel: ClKernel, image: KernelImage) -> Launch:
     """A launcher of ``kernel``, which returns when it is done: the arguments are the caller's own arrays."""
-    table = argument_table(image.metadata.signature.parameters)
+    table = argument_table(parameters_of(image))
+    hidden = kernel.queue.records.arguments(image, ClMemory(kernel.queue))
     pool, threads, queue = ArgumentPool(table), image.metadata.threads, kernel.queue
     library, own, limits = queue.library, queue.handle, most_groups(image)
     local = (ctypes.c_size_t * 3)(threads, 1, 1)
@@ -102,6 +104,7 @@ def make_launch(kernel: ClKernel, image: KernelImage) -> Launch:
                 remedy="a queue of SYCL needs dpctl: pip install 'tri-backend-intel[sycl]', and TRI_INTEL_DRIVER=sycl",
             )
         block = pool.take()
+        args = (*args, *hidden)
         table.pack_into(block.memory, args)
         extent = (ctypes.c_size_t * 3)(x * threads, y, z)
         with queue.lock:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from tri_backend_intel.runtime.opencl.library import OpenClLibrary
+from tri_backend_intel.runtime.records import Records
 from tri_core import forks
 from tri_core.api import OutOfResources
 from tri_core.lazy_dataclasses import dataclass
@@ -46,10 +47,12 @@ class ClQueue:
         self.memory: dict[int, object] = {}
         #: a kernel's arguments are state of its handle, which one thread at a time may set
         self.lock = forks.Lock(waits=False)
+        self.records = Records()
 
     def wait(self) -> None:
         """Wait for all that was enqueued."""
         self.library("clFinish", self.handle)
+        self.records.check()
 
     def settle(self) -> None:
         """Nothing: no work goes to other queues."""
@@ -95,6 +98,10 @@ class ClMemory:
         address = -(-ctypes.addressof(memory) // _ALIGNMENT) * _ALIGNMENT
         self._queue.memory[address] = memory
         return address
+
+    def alloc_host(self, nbytes: int) -> int:
+        """The same: the device reads and writes the host's memory."""
+        return self.alloc(nbytes)
 
     def free(self, address: int) -> None:
         """Give ``address`` back once the queue's work is done."""

@@ -90,8 +90,16 @@ def assert_(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     file, line = (place.file, place.line) if place else ("unknown", 0)
     message = ir.StringAttr(op.attributes["message"]).value
     if failed is not None:
-        b.if_(failed, lambda: ctx.hw.assert_fail(b, message, file, "", line))
+        ctx.hw.check(b, failed, ctx.record, message, file, line, diverges=_diverges(op))
     return []
+
+
+def _diverges(op: ir.Operation) -> bool:
+    """Whether ``op`` is in a function that is applied element by element, which may branch as the elements say."""
+    outer = op.parent
+    while outer is not None and outer.name in _UNIFORM:
+        outer = outer.parent
+    return outer is not None and outer.name != "tt.func"
 
 
 def assume(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
@@ -104,5 +112,8 @@ def assume(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     )
     return []
 
+
+#: control flow that all threads of a CTA go through together
+_UNIFORM = ("scf.if", "scf.for", "scf.while")
 
 RULES: dict[str, Rule] = {"tt.print": print_, "tt.assert": assert_, "llvm.intr.assume": assume}
