@@ -37,20 +37,21 @@ def main() -> int:
 def _apart(names: Sequence[str]) -> int:
     """The table of ``names``, each run in a process after this one."""
     print(f"{'case':24} {'error':>8} {'kernels':>8} {'first s':>8} {'then ms':>8}", flush=True)
-    wrong, left = [], list(names)
+    wrong, left, failed = [], list(names), False
     while left:
-        verdicts = _child(left)
+        verdicts, status = _child(left)
+        failed |= bool(status)
         wrong += [name for name, verdict in verdicts.items() if verdict == _WRONG]
         left = [name for name in left if name not in verdicts]
         if left:
             print(f"{left[0]:24} ended its process", flush=True)
             wrong.append(left.pop(0))
     print(f"{len(names) - len(wrong)} of {len(names)} right" + "".join(f"\nwrong: {name}" for name in wrong))
-    return bool(wrong)
+    return bool(wrong) or failed
 
 
-def _child(names: Sequence[str]) -> dict[str, str]:
-    """Run ``names`` in one process with empty caches: the verdicts on those that it came to."""
+def _child(names: Sequence[str]) -> tuple[dict[str, str], int]:
+    """Run ``names`` in one process with empty caches: the verdicts on those that it came to, and its status."""
     verdicts: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         caches = {
@@ -67,14 +68,28 @@ def _child(names: Sequence[str]) -> dict[str, str]:
                     verdicts[rest.split()[0]] = verdict
                     line = rest.rstrip("\n") + ("  WRONG\n" if verdict == _WRONG else "\n")
                 print(line, end="", flush=True)
-    return verdicts
+    return verdicts, child.returncode
 
 
 def _here(names: Sequence[str]) -> int:
-    """Say of each case whether it is right, and what it showed."""
-    from integration.inductor.running import run, start_workers
+    """Say of each case whether it is right, and what it showed; then which share of their kernels PyTorch launches by itself."""
+    from integration.inductor.running import start_workers
+    from integration.inductor.static_launcher import recorded, share
 
     start_workers()
+    with recorded() as sources:
+        wrong = _wrong(names)
+    if not sources:
+        return bool(wrong)
+    found = share(sources)
+    print(found, flush=True)
+    return bool(wrong) or not found.is_enough
+
+
+def _wrong(names: Sequence[str]) -> int:
+    """The number of cases that are not right."""
+    from integration.inductor.running import run
+
     wrong = 0
     for name in names:
         try:
@@ -89,7 +104,7 @@ def _here(names: Sequence[str]) -> int:
             flush=True,
         )
         wrong += not o.is_right
-    return bool(wrong)
+    return wrong
 
 
 if __name__ == "__main__":

@@ -79,7 +79,16 @@ def test_workers_compile_for_gpus_without_a_driver(tmp_path: Path) -> None:
 @pytest.mark.timeout(900)
 def test_a_model_equals_eager() -> None:
     pytest.importorskip("torch")
-    assert "1 of 1 right" in _run("-m", "integration.inductor", "mlp_softmax_dropout")
+    said = _run("-m", "integration.inductor", "mlp_softmax_dropout")
+    assert "1 of 1 right" in said
+    assert "static launcher: takes 8 of 8 kernels" in said
+
+
+@pytest.mark.timeout(900)
+def test_a_second_process_compiles_nothing() -> None:
+    pytest.importorskip("torch")
+    said = _run("-m", "integration.inductor.second_process")
+    assert "files that the second added to tri's cache: 0" in said
 
 
 @pytest.mark.timeout(300)
