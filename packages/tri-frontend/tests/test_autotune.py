@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import nullcontext
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +25,7 @@ from tri.tuning import results
 from tri.tuning.arrays import zero
 from tri.tuning.progress import Progress
 from tri_core import compiler, knobs
-from tri_core.errors import AutotuneError, LaunchError, OptionError, OutOfResources, Unsupported
+from tri_core.errors import AutotuneError, LaunchError, OptionError, OutOfResources, TriError, Unsupported
 from tuning_kernels import accumulate_kernel, grid, scale_kernel
 
 pytestmark = pytest.mark.usefixtures("cpu")
@@ -526,3 +531,111 @@ def test_a_warm_up_and_a_plan_call_the_hook_but_not_with_types() -> None:
     )
     scaled.warmup(tl.float32, tl.float32, N)
     assert not seen
+
+
+# --- compiling beside each other, timing no longer than needed ------------------------------------------------
+
+
+def test_workers_compile_what_this_process_has_not_begun(tmp_path: Path) -> None:
+    """In a process of its own: workers find installed plugins alone."""
+    program = """
+import logging, sys, time
+import numpy as np
+import tri, tri.language as tl
+from tri.tuning import compiling
+
+compiling._PATIENCE = 0.0
+logging.basicConfig(level=logging.WARNING)
+
+@tri.autotune([tri.Config({"BLOCK": block}) for block in (16, 32, 64, 128, 256, 2**21)], key=[], warmup=1, rep=1)
+@tri.jit
+def twice(x_ptr, o_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(o_ptr + at, tl.load(x_ptr + at, at < n) * 2, at < n)
+
+made = []
+compiled = compiling._beside
+compiling._beside = lambda *given: made.append(given) or compiled(*given)
+here = compiling._here
+compiling._here = lambda *plan: time.sleep(5 * (not made)) or here(*plan)
+x = np.arange(1000, dtype=np.float32)
+o = np.zeros_like(x)
+twice[lambda meta: (tri.cdiv(1000, meta["BLOCK"]),)](x, o, 1000)
+assert (o == 2 * x).all()
+assert len(twice.configs_timings) == 5, twice.configs_timings
+assert list(twice.failures) == [twice.configs[5]], twice.failures
+assert made
+"""
+    (tmp_path / "program.py").write_text(program)  # no guard of its main module: nothing imports it once more
+    environment = {
+        **os.environ,
+        "TRI_COMPILE_WORKERS": "2",
+        "TRI_CACHE_DIR": str(tmp_path / "c"),
+        "TRI_TARGET": "cpu",
+    }
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_worker_that_dies_is_the_failure_of_what_it_compiled() -> None:
+    from tri.launch import workers
+    from tri.launch.jobs import BuiltSource, CompileJob
+    from tri_core.abi import KernelSignature
+    from tri_core.errors import BackendError
+
+    source = BuiltSource("k", "0" * 64, KernelSignature(name="k", parameters=()), "no module")
+    job = CompileJob(source, "cpu", {}, {})
+    with workers.worker() as hand:
+        hand.kill()
+        with pytest.raises(BackendError, match="the process that compiled k ended with status -9"):
+            hand.compile(job)
+    with workers.worker() as other:
+        assert other is not hand
+        with pytest.raises(TriError):  # what the job met, by an answer
+            other.compile(job)
+    with workers.worker() as again:
+        assert again is other
+    workers.close()
+
+
+def test_equal_code_over_equal_grids_is_timed_once() -> None:
+    timed: list[int] = []
+
+    def bench(call: Callable[[], None], quantiles: Any) -> list[float]:
+        del quantiles
+        call()
+        timed.append(1)
+        return [1.0, 1.0, 1.0]
+
+    same = [tri.Config({"BLOCK": 64}, num_stages=stages) for stages in (2, 3, 4)]
+    kernel = tri.autotune(same, key=[], do_bench=bench)(scale_kernel())
+    x, y = arrays()
+    kernel[grid](x, y, N)
+    assert (len(timed), len(kernel.configs_timings)) == (1, 3)
+
+
+def test_a_configuration_that_loses_is_glanced_at() -> None:
+    from tri.tuning.autotuner import _Race
+
+    asked: list[tuple[str, float]] = []
+    speeds = {"fast": 1.0, "slow": 2.0, "near": 1.2, "faster": 0.5}
+
+    def bench(fn: str, warmup: float, rep: float, quantiles: Any) -> list[float]:
+        del warmup, quantiles
+        asked.append((fn, rep))
+        return [speeds[fn]] * 3
+
+    race = _Race(bench, 25, 100)
+    for name in ("slow", "fast", "slow", "near", "faster", "fast"):
+        assert race(name, ()) == [speeds[name]] * 3  # type: ignore[arg-type]
+    assert asked == [
+        ("slow", 100), ("fast", 10), ("fast", 100), ("slow", 10), ("near", 10), ("near", 100), ("faster", 10),
+        ("faster", 100), ("fast", 10),
+    ]  # fmt: skip

@@ -273,6 +273,11 @@ CORE = KnobGroup(
             help="look for data races in the interpreter",
         ),
         Knob(name="CODEGEN_TIMEOUT", default=120.0, parse=float, help="seconds LLVM may take"),
+        Knob(
+            name="COMPILE_WORKERS",
+            parse=int,
+            help="processes in which tuning compiles beside this one; as cores and memory have room if not set",
+        ),
         Knob(name="CODEGEN_WORKERS", default=1, parse=int, help="codegen processes kept alive"),
     ),
 )
