@@ -559,7 +559,7 @@ compiling._beside = lambda *given: made.append(given) or compiled(*given)
 here = compiling._here
 
 def waits_for_a_worker(*plan):
-    end = time.monotonic() + 120
+    end = time.monotonic() + 60
     while not made and time.monotonic() < end:
         time.sleep(0.05)
     return here(*plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
@@ -40,6 +41,8 @@ UNUSABLE: tuple[type[TriError], ...] = (*INFEASIBLE, OptionError)
 _OF_A_WORKER: tuple[type[TriError], ...] = (*INFEASIBLE, BackendError)
 #: seconds of compiling before workers are started, which take about as long until they are ready
 _PATIENCE = 0.7
+#: seconds between looks at whether the first configuration is planned
+_MOMENT = 0.01
 
 Plan = tuple["ASTSource", "Target", dict[str, Any]]
 
@@ -211,6 +214,8 @@ class _Shared:
         from tri.launch.workers import most_workers
         from tri_core.plugins import manager
 
+        while self._target is None and self._pending:
+            time.sleep(_MOMENT)
         if self._target is None or not manager().is_installed(self._target):
             return
         for _ in range(min(most_workers(), len(self._pending))):
