@@ -131,6 +131,19 @@ int main(void)
     assert run_c(tmp_path, main, manifest.files["source"], manifest.files["image"]) == "right"
 
 
+def test_assertions_that_the_host_has_to_read_are_refused(kernel_file: KernelFile, tmp_path: Path) -> None:
+    pytest.importorskip("tri_backend_intel")
+    with pytest.raises(Unsupported, match="assertions, whose record"):
+        build(
+            kernel_file(KERNELS).checked,
+            "*i32",
+            grid="1",
+            folder=tmp_path,
+            target="intel:pvc",
+            options={"debug": True},
+        )
+
+
 def test_a_failed_assertion_is_a_code(kernel_file: KernelFile, tmp_path: Path) -> None:
     manifest = build(kernel_file(KERNELS).checked, "*i32", grid="1", folder=tmp_path, options={"debug": True})
     main = f"""

@@ -71,13 +71,14 @@ def arguments(wrong: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return at, np.random.default_rng(0).random(N, np.float32), np.zeros(N, np.float32)
 
 
-@pytest.fixture
-def opencl(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with knobs.scope(INTEL_DRIVER=("opencl",)):
+@pytest.fixture(params=["opencl", "sycl"])
+def cpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    found_devices.cache_clear()
+    with knobs.scope(INTEL_DRIVER=(request.param,)):
         try:
             made = IntelRuntime()
         except DeviceError as error:
-            pytest.skip(f"no OpenCL: {error.message}")
+            pytest.skip(f"no {request.param}: {error.message}")
         if not made.devices():
             pytest.skip("no OpenCL device of a CPU")
         monkeypatch.setattr("tri_runtime.runtime", lambda kind: made)
@@ -88,7 +89,7 @@ def opencl(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("warps", [1, 4])
 @pytest.mark.parametrize("options", OPTIONS, ids=["checked", "assertions-only"])
-def test_a_cpu_stops_and_goes_on(opencl: None, options: dict[str, bool], warps: int) -> None:
+def test_a_cpu_stops_and_goes_on(cpu: None, options: dict[str, bool], warps: int) -> None:
     for _ in range(2):
         at, x, out = arguments(wrong=700)
         with pytest.raises(KernelFault, match="'gathers': index out of bounds") as caught:
@@ -103,7 +104,7 @@ def test_a_cpu_stops_and_goes_on(opencl: None, options: dict[str, bool], warps: 
 
 
 @pytest.mark.parametrize("warps", [1, 4])
-def test_a_work_group_leaves_loops_and_barriers(opencl: None, warps: int) -> None:
+def test_a_work_group_leaves_loops_and_barriers(cpu: None, warps: int) -> None:
     at, x, out = arguments(wrong=900)
     with pytest.raises(KernelFault, match="index too large") as caught:
         sums[(1,)](at, x, out, N, B, num_warps=warps, debug=True)
@@ -111,7 +112,7 @@ def test_a_work_group_leaves_loops_and_barriers(opencl: None, warps: int) -> Non
     assert not out.any()
 
 
-def test_without_debug_nothing_is_passed(opencl: None) -> None:
+def test_without_debug_nothing_is_passed(cpu: None) -> None:
     at, x, out = arguments(wrong=None)
     kernel = gathers[(N // B,)](at, x, out, N, B)
     assert "record" not in kernel.metadata.attrs
