@@ -63,15 +63,19 @@ WRONG = {
 }  # fmt: skip
 
 
-def doors(text: str, folder: Path) -> dict[str, Callable[[], object]]:
+#: doors that know no target
+NO_TARGET = ("tri opt", "tri opt, nothing to do")
+
+
+def doors(text: str, folder: Path, target: str = "nvidia:sm_80") -> dict[str, Callable[[], object]]:
     """All that take TTGIR as text."""
     path = folder / "copy.ttgir"
     path.write_text(text)
     return {
         "tri opt": lambda: optimize(text, "canonicalize", path=str(path)),
         "tri opt, nothing to do": lambda: optimize(text, "", path=str(path)),
-        "tri opt for a target": lambda: optimize(text, "canonicalize", path=str(path), target="nvidia:sm_80"),
-        "tri compile": lambda: tri.compile(path, target="nvidia:sm_80"),
+        "tri opt for a target": lambda: optimize(text, "canonicalize", path=str(path), target=target),
+        "tri compile": lambda: tri.compile(path, target=target),
     }
 
 
@@ -99,6 +103,66 @@ def test_a_module_of_another_target(target: str, complaint: str, tmp_path: Path)
     path.write_text(RIGHT)
     for door in (lambda: tri.compile(path, target=target), lambda: optimize(RIGHT, "", target=target)):
         with pytest.raises(VerificationError, match=complaint):
+            door()
+
+
+def made_for(name: str, threads: int = 32) -> str:
+    """The kernel in a module that says so."""
+    text = RIGHT.replace("nvidia:sm_80", name)
+    if threads == 64:
+        text = text.replace("threadsPerWarp = [32]", "threadsPerWarp = [64]").replace(
+            "sizePerThread = [2]", "sizePerThread = [1]"
+        )
+        text = text.replace("{register = [[1]], lane = [[2],", "{register = [], lane = [[1], [2],")
+        text = text.replace('threads-per-warp" = 32', 'threads-per-warp" = 64')
+    return text
+
+
+@pytest.mark.parametrize(
+    ("target", "threads", "others"),
+    [
+        ("nvidia:sm_90a", 32, ["hip:gfx1201", "amd:gfx1201", "xpu", "xpu:pvc", "intel:pvc", "made-up:m1"]),
+        ("nvidia:sm_80", 32, ["cuda:90", "nvidia:sm_90", "cuda:89", "cuda:777", "nvidia:sm_99"]),
+        ("nvidia:sm_100a", 32, ["cuda:90", "nvidia:sm_90a", "cuda:120", "sim:nvidia:sm_120a"]),
+        ("nvidia:sm_90", 32, ["cuda:90"]),
+        ("amd:gfx942", 64, ["cuda:80", "nvidia:sm_80", "hip:gfx90a", "hip:gfx950", "amd:gfx908", "xpu"]),
+        ("amd:gfx1201", 32, ["cuda:80", "hip:gfx1100", "amd:gfx1250", "hip:"]),
+        ("intel:pvc", 32, ["cuda:80", "hip:gfx1201", "cpu"]),
+        ("intel:mtl", 32, ["intel:pvc", "xpu:bmg"]),
+    ],
+)
+def test_a_module_made_for_another_target(
+    target: str, threads: int, others: list[str], tmp_path: Path
+) -> None:
+    for other in others:
+        for name, door in doors(made_for(other, threads), tmp_path, target).items():
+            if name in NO_TARGET and other != "hip:":
+                door()
+                continue
+            with pytest.raises(VerificationError, match=re.escape(f'ttg.target is "{other}"')) as caught:
+                door()
+            assert caught.value.location is not None
+            assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("target", "threads", "same"),
+    [
+        (
+            "nvidia:sm_90a",
+            32,
+            ["nvidia:sm_90a", "cuda:90", "cuda", "cuda:80", "nvidia:sm_89", "sim:nvidia:sm_90a"],
+        ),
+        ("nvidia:sm_86", 32, ["nvidia:sm_80", "cuda:75"]),
+        ("amd:gfx942", 64, ["amd:gfx942", "hip:gfx942", "hip"]),
+        ("amd:gfx1201", 32, ["hip:gfx1200", "hip:gfx1201"]),
+        ("intel:pvc", 32, ["xpu", "intel:pvc", "xpu:bmg", "sycl:pvc"]),
+    ],
+)
+def test_a_module_made_for_the_target(target: str, threads: int, same: list[str], tmp_path: Path) -> None:
+    """In the backend's words or in Triton's; for an architecture all of whose features the target has."""
+    for name in same:
+        for door in doors(made_for(name, threads), tmp_path, target).values():
             door()
 
 

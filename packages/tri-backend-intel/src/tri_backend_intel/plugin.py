@@ -39,6 +39,7 @@ def tri_backends() -> Sequence[BackendInfo]:
             runtime=DEVICE_KIND,
             architectures=tuple(ARCHITECTURES),
             description="Intel GPUs, and Intel's OpenCL device for CPUs, through SPIR-V and SYCL",
+            triton_names=("xpu",),
         )
     ]
 

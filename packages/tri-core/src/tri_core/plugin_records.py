@@ -38,7 +38,8 @@ class BackendInfo:
     its images; ``priority``: a larger one is preferred when nothing else chooses, below 0 never chosen
     automatically while another live one exists; ``architectures``: the known ones, for error messages;
     ``testing``: functions that it adds to :mod:`tri.testing`, as ``name -> "module:attribute"``; ``tuning_options``:
-    options of its own by which kernels become faster or slower, and nothing else: for other targets they are accepted to no effect.
+    options of its own by which kernels become faster or slower, and nothing else: for other targets they are accepted to no effect;
+    ``triton_names``: what Triton calls it in its targets where that is none of ``device_kinds``.
     """
 
     name: str
@@ -49,6 +50,7 @@ class BackendInfo:
     description: str = ""
     testing: Mapping[str, str] = field(default_factory=dict)
     tuning_options: frozenset[str] = frozenset()
+    triton_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,3 +21,4 @@ def tri_register_ir(registry: IRRegistry) -> None:
     registry.add_text("ttg", "tri_gpu_dialect.text")
     registry.add_passes("tri_gpu_dialect.passes")
     registry.add_check("tri_gpu_dialect.transforms.layout.verify_layouts:verify_layouts")
+    registry.add_check("tri_gpu_dialect.transforms.layout.verify_target:verify_target")
