@@ -6,7 +6,8 @@ import pytest
 
 import tri
 import tri.language as tl
-from tri_backend_nvidia.disassembly import NVDISASM
+from tri_backend_nvidia.disassembly import NVDISASM, sass
+from tri_backend_nvidia.ptxas import assemble, ptxas, sound
 from tri_backend_nvidia.ptxas.upper_halves import SUMS_APART, UPPER_HALVES, UPPER_HALVES_OF_DOTS
 from tri_backend_nvidia.tools import find
 from tri_core import knobs
@@ -106,18 +107,37 @@ def dots(x, out, n, TYPE: tl.constexpr):
     tl.store(out + i[:, None] * 64 + i[None, :], total)
 
 
-@pytest.mark.parametrize("type_", [tl.float8e4nv, tl.float8e5], ids=str)
-def test_a_constant_operand_of_a_kernel(type_: tl.dtype) -> None:
+def compiled(type_: tl.dtype) -> tri.CompiledKernel:
     types = {"x": "*u8", "out": "*fp32", "n": "i32", "TYPE": "constexpr"}
     hints = {(place,): [["tt.divisibility", 16]] for place in range(2)}
-    made = tri.compile(
-        tri.ASTSource(dots, types, {"TYPE": type_}, hints), target="nvidia:sm_90a", options={"num_warps": 1}
-    )
-    assert "mma.sync" in str(made.asm["ptx"])
-    assert "upper-halves-of-dots" in made.metadata.attrs["ptx_rewritings"]
-    if find(NVDISASM, knobs.get("NVIDIA_NVDISASM")) is None:
-        pytest.skip("no nvdisasm")
-    read = [line for line in str(made.asm["sass"]).splitlines() if "UNPACK_B" in line]
-    # registers are read, never a constant
+    source = tri.ASTSource(dots, types, {"TYPE": type_}, hints)
+    return tri.compile(source, target="nvidia:sm_90a", options={"num_warps": 1})
+
+
+def constants_unpacked(listing: str) -> list[str]:
+    """The conversions of packed floats in the machine code that read a constant, not a register."""
+    read = [line for line in listing.splitlines() if "UNPACK_B" in line]
     assert read
-    assert all(line.split(",")[-1].strip().startswith(("R", "UR")) for line in read), read
+    return [line for line in read if not line.split(",")[-1].strip().startswith(("R", "UR"))]
+
+
+@pytest.mark.skipif(find(NVDISASM, knobs.get("NVIDIA_NVDISASM")) is None, reason="no nvdisasm")
+@pytest.mark.parametrize("type_", [tl.float8e4nv, tl.float8e5], ids=str)
+def test_a_constant_operand_of_a_kernel(type_: tl.dtype) -> None:
+    made = compiled(type_)
+    assert "mma.sync" in str(made.asm["ptx"])
+    assert not constants_unpacked(str(made.asm["sass"]))
+    assert "upper-halves-of-dots" in made.metadata.attrs["ptx_rewritings"]
+
+
+@pytest.mark.skipif(find(NVDISASM, knobs.get("NVIDIA_NVDISASM")) is None, reason="no nvdisasm")
+@pytest.mark.parametrize("type_", [tl.float8e4nv, tl.float8e5], ids=str)
+def test_the_machine_code_shows_the_fault(type_: tl.dtype) -> None:
+    """What the check of machine code above finds without the rewriting."""
+    text = str(compiled(type_).asm["ptx"])
+    listings = [
+        str(sass(assemble(each, "sm_90a", program=ptxas()).cubin))
+        for each in (text, UPPER_HALVES_OF_DOTS.apply(text))
+    ]
+    faulty = UPPER_HALVES_OF_DOTS in sound(ptxas(), "sm_90a").steps
+    assert [bool(constants_unpacked(each)) for each in listings] == [faulty, False]
