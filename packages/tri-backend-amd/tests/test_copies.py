@@ -30,7 +30,7 @@ def of_text(x, out, n):
 
 
 def module(body: str) -> str:
-    head = 'module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "hip:gfx950", "ttg.threads-per-warp" = 64 : i32} {'
+    head = 'module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 64 : i32} {'
     signature = f"%x: {_POINTER}, %out: {_POINTER}, %n: i32 {{tt.divisibility = 16 : i32}}"
     return f"{_LAYOUTS}{head}\n  tt.func public @of_text({signature}) attributes {{noinline = false}} {{\n{body}\n    tt.return\n  }}\n}}\n"
 

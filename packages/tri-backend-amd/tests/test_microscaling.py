@@ -48,7 +48,7 @@ def places(name: str, rows: int, columns: int, layout: str) -> str:
 
 
 def module(kind: str, element: str, body: str) -> str:
-    head = 'module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "hip:gfx942", "ttg.threads-per-warp" = 64 : i32} {'
+    head = 'module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 64 : i32} {'
     names = ("x", kind), ("s", "i8"), ("out", "i16")
     signature = ", ".join(
         f"%{n}: !tt.ptr<{t}> {{tt.divisibility = 16 : i32, tt.pointer_range = 32 : i32}}" for n, t in names

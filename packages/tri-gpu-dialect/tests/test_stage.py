@@ -139,7 +139,8 @@ def test_the_plugin_registers_the_dialect_and_the_passes() -> None:
 
     plugin.tri_register_ir(Registry())
     assert dialects == [TTG]
-    assert checks == ["tri_gpu_dialect.transforms.layout.verify_layouts:verify_layouts"]
+    layout = "tri_gpu_dialect.transforms.layout"
+    assert checks == [f"{layout}.verify_layouts:verify_layouts", f"{layout}.verify_target:verify_target"]
     assert modules == ["tri_gpu_dialect.passes"]
     fresh = IRRegistry()
     fresh.add_passes(*modules)
