@@ -22,7 +22,7 @@ from tri.jit import JITFunction, jit
 from tri_core import tracebacks
 
 if TYPE_CHECKING:
-    from tri import knobs, language, runtime, testing
+    from tri import knobs, language, runtime, serving, testing
     from tri.allocation import set_allocator
     from tri.compat.triton.errors import InterpreterError
     from tri.compat.triton.kernels import KernelInterface, MockTensor
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tri.language.elementwise import must_use_result
     from tri.launch.arrays import TensorWrapper, reinterpret
     from tri.launch.asynchronous import AsyncCompileMode, FutureKernel
+    from tri.serving.policy import serve
     from tri.tuning import Autotuner, Config, Heuristics, autotune, heuristics
     from tri_core import errors
     from tri_core.errors import CompilationError, OutOfResources
@@ -74,6 +75,8 @@ __all__ = [
     "no_compile",
     "reinterpret",
     "runtime",
+    "serve",
+    "serving",
     "set_allocator",
     "simulation",
     "target",
@@ -93,6 +96,8 @@ _LAZY: dict[str, tuple[str, str | None]] = {
     "TritonError": ("tri_core.errors", "TriError"),
     "must_use_result": ("tri.language.elementwise", "must_use_result"),
     "runtime": ("tri.runtime", None),
+    "serve": ("tri.serving.policy", "serve"),
+    "serving": ("tri.serving", None),
     "AsyncCompileMode": ("tri.launch.asynchronous", "AsyncCompileMode"),
     "Autotuner": ("tri.tuning", "Autotuner"),
     "Config": ("tri.tuning", "Config"),
