@@ -92,7 +92,7 @@ def test_on_and_off(python: Python, folder: Path, tmp_path: Path) -> None:
     assert "No module named" in python("-c", ASK).stderr
 
 
-def test_a_triton_that_is_installed_is_hidden_when_told_alone(python: Python, folder: Path) -> None:
+def test_a_triton_that_is_installed_is_hidden_on_request_alone(python: Python, folder: Path) -> None:
     real, facts = _site(folder) / "triton", _site(folder) / "triton-3.5.1.dist-info"
     (real / "language").mkdir(parents=True)
     facts.mkdir()
