@@ -10,6 +10,7 @@ from typing import Any
 __all__ = ["CASES", "Case", "kernel_of", "source_of"]
 
 _OWN = "integration.kernels.by_pointers"
+_SERVING = "integration.kernels.serving"
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,12 @@ def _scaled(format_: str, block: tuple[int, int, int]) -> Case:
     return Case(_OWN, "scaled_matmul", label, types, constants, "gfx950")
 
 
+def _serving(
+    kernel: str, label: str, types: str, constants: Mapping[str, object], chips: Sequence[str]
+) -> Sequence[Case]:
+    return [Case(_SERVING, kernel, label, types, constants, chip) for chip in chips]
+
+
 _SMALL, _LARGE = ((128, 128, 64), 4), ((256, 256, 64), 8)
 _ROWS = "; x_stride: i32; out_stride: i32; n_cols: i32"
 _ELEMENTWISE = "out_ptr: *fp32; x_ptr: *fp32; y_ptr: *fp32; M: i32; N: i32; stride_out: i32; stride_x: i32; stride_y: i32"
@@ -78,6 +85,13 @@ _ROW_KERNELS = (
     Case("integration.kernels.layernorm", "layernorm", "", "out_ptr: *fp32; x_ptr: *fp32; w_ptr: *fp32; b_ptr: *fp32; stride: i32; n_cols: i32; eps: fp32", {"BLOCK": 1024}),
     Case("integration.kernels.vector_add", "vector_add", "", "x_ptr: *fp32; y_ptr: *fp32; out_ptr: *fp32; n: i32", {"BLOCK": 1024}),
     Case(_OWN, "elementwise", "64x64", _ELEMENTWISE, {"BLOCK_M": 64, "BLOCK_N": 64}),
+)  # fmt: skip
+_CHIPS = ("gfx942", "gfx950", "gfx1201")
+_ROWS_BESIDE = (
+    *_serving("int4_matmul", "64x128x64", "a_ptr: *fp16; b_ptr: *i32; scale_ptr: *fp16; zero_ptr: *fp16; c_ptr: *fp16; K: i32; stride_a: i32; stride_b: i32; stride_scale: i32; stride_c: i32", {"GROUP": 128, "BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 64}, _CHIPS),
+    *_serving("paged_decode", "16x64x128", "q_ptr: *fp16; k_ptr: *fp16; v_ptr: *fp16; pages_ptr: *i32; out_ptr: *fp16; scale: fp32; length: i32; stride_q: i32; stride_page: i32; stride_row: i32", {"PAGE": 16, "HEADS": 16, "WIDTH": 128, "BLOCK": 64}, _CHIPS),
+    *_serving("chunk_scan", "128x64x64", "states_ptr: *fp16; x_ptr: *fp16; dt_ptr: *fp32; sums_ptr: *fp32; out_ptr: *fp16; length: i32; stride_states: i32; stride_x: i32", {"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 64}, _CHIPS),
+    *_serving("block_scaled_matmul", "128x128x128", "a_ptr: *fp8e4b8; b_ptr: *fp8e4b8; a_scale_ptr: *fp32; b_scale_ptr: *fp32; c_ptr: *fp16; K: i32; stride_a: i32; stride_b: i32; stride_scale: i32; stride_c: i32", {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 128}, ("gfx942",)),
 )  # fmt: skip
 CASES: Sequence[Case] = (
     *(_matmul("fp16", "fp16", *size, chip) for chip in ("gfx942", "gfx90a", "gfx950") for size in (_SMALL, _LARGE)),
@@ -92,6 +106,7 @@ CASES: Sequence[Case] = (
     *(_gradients(of, width) for of in ("keys", "queries") for width in (64, 128)),
     *_ROW_KERNELS,
     *(replace(case, chip="gfx1100") for case in _ROW_KERNELS),
+    *_ROWS_BESIDE,
     Case(_OWN, "paged_gather", "D128", "out_ptr: *fp16; cache_ptr: *fp16; pages_ptr: *i32; length: i32; stride: i32", {"BLOCK": 64, "PAGE": 16, "WIDTH": 128}),
 )  # fmt: skip
 

@@ -10,8 +10,8 @@ from integration.bench_amd_static.machine import counted, steady_loop
 from integration.bench_amd_static.page import page
 from integration.bench_amd_static.record import PAGE, measured, read
 
-#: counts that must not rise; registers may by 8, the granularity in which they are given out
-_HELD = {"loop": 0, "total": 0, "lds": 0, "waits": 0, "spills": 0, "conflicts": 0, "vgprs": 8}
+#: counts that must not rise; registers may by 8, the granularity in which they are given out, and cycles by what a wait more or less is
+_HELD = {"loop": 0, "total": 0, "lds": 0, "waits": 0, "spills": 0, "conflicts": 0, "vgprs": 8, "cycles": 64}
 #: cases whose compile takes long are left to the nightly session
 _LONG = ("256x256x64",)
 
@@ -29,7 +29,7 @@ def test_no_count_is_above_the_recorded_one(case: Case) -> None:
     risen = {
         name: (recorded[name], found[name])
         for name, more in _HELD.items()
-        if found[name] > recorded[name] + more
+        if name in recorded and found[name] > recorded[name] + more
     }
     assert not risen, "run the bench and look why; if it must be so, record it"
     assert found["matrix"] == recorded["matrix"]

@@ -63,8 +63,10 @@ class PipelinedLoads:
     carried: list[int] = field(default_factory=list)
 
 
-def pipelined_loads(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> PipelinedLoads | None:
-    """Those loads of a counted loop that ``suits`` accepts for asynchronous copies; None without any."""
+def pipelined_loads(
+    loop: ir.Operation, suits: Callable[[ir.Operation], bool], *, whatever_they_feed: bool = False
+) -> PipelinedLoads | None:
+    """Those loads of a counted loop that ``suits`` accepts, and that feed dots unless ``whatever_they_feed``; None without any."""
     body = loop.regions[0].blocks[0]
     ops = block_ops(body)
     written = _written(loop)
@@ -74,7 +76,9 @@ def pipelined_loads(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -
     reach = _Reach(body, ops)
     for op in ops:
         load = global_load(op)
-        if load is None or not _feeds_dot(op) or not suits(op) or _may_be_written(load.address, written):
+        if load is None or not (whatever_they_feed or _feeds_dot(op)) or not suits(op):
+            continue
+        if _may_be_written(load.address, written):
             continue
         if reach.add(op, loop, written):
             found.loads.append(op)

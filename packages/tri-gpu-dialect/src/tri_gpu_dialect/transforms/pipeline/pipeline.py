@@ -15,13 +15,14 @@ Dots that run on their own read their stages where they are.  Where such a dot m
 Copies past the last iteration are masked off.  The stage that a copy goes to was read one iteration before, so the
 barrier that comes with the wait is the only one; but for loads with one stage fewer, whose copies follow what reads the stage.  Rows of elements beside the matrices (maxima and sums of attention, say) are copied by neighbouring lanes, each element
 once, however many threads read it: their addresses are computed again in that layout.  What addresses and masks are computed from runs ahead with
-values of its own (see :mod:`tri_gpu_dialect.analysis.pipelined_loads`); what only the loads needed goes.
+values of its own (see :mod:`tri_gpu_dialect.analysis.pipelined_loads`); what only the loads needed goes.  Loads that addresses are computed from
+come an iteration before these (see :mod:`tri_gpu_dialect.transforms.pipeline.address_loads`).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext, Target
@@ -36,11 +37,15 @@ from tri_gpu_dialect.analysis.liveness import lives
 from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads, obstacle, pipelined_loads
 from tri_gpu_dialect.edit import all_ops, functions, module_int, stages_of
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.loads import LoadStrategy
 from tri_gpu_dialect.remarks import add_remark
+from tri_gpu_dialect.transforms.pipeline.address_loads import load_addresses_ahead
 from tri_gpu_dialect.transforms.pipeline.pipelined_loop import PipelinedLoop, staged
 from tri_gpu_dialect.transforms.pipeline.rings import Room
 
 __all__ = ["Pipeline"]
+
+_Suits = Callable[[ir.Operation], bool]
 
 
 @dataclass(frozen=True)
@@ -67,16 +72,10 @@ class Pipeline(Pass):
         strategy.check(target)
         warps = module_int(module, "ttg.num-warps")
         for function in functions(module):
-            loops = [op for op in all_ops(function) if isa(op, For) and _is_innermost(op)]
-            if not loops:
-                continue
-            # all plans before any change: what is known of addresses is computed once
-            suits = functools.partial(
-                strategy.suits,
-                axes=axis_info(function, self.policy.axis_rules),
-                rules=self.policy.layout_rules,
-            )
-            plans = [pipelined_loads(loop, suits) for loop in loops]
+            loops, plans, suits = self.plans(function, strategy)
+            changed = [self.has_addresses_ahead(*each) for each in zip(loops, plans, strict=True)]
+            if any(changed):
+                loops, plans, suits = self.plans(function, strategy)
             for loop, plan in zip(loops, plans, strict=True):
                 if (
                     plan is None
@@ -108,6 +107,25 @@ class Pipeline(Pass):
                         )
                     )
 
+    def plans(
+        self, function: ir.Operation, strategy: LoadStrategy
+    ) -> tuple[Sequence[ir.Operation], Sequence[PipelinedLoads | None], _Suits]:
+        """The innermost loops of ``function``, what of each is pipelined, and which loads can be: all plans before any change, so that what is
+        known of addresses is computed once.
+        """
+        loops = [op for op in all_ops(function) if isa(op, For) and _is_innermost(op)]
+        if not loops:
+            return (), (), _none
+        axes = axis_info(function, self.policy.axis_rules)
+        suits = functools.partial(strategy.suits, axes=axes, rules=self.policy.layout_rules)
+        return loops, [pipelined_loads(loop, suits) for loop in loops], suits
+
+    def has_addresses_ahead(self, loop: ir.Operation, plan: PipelinedLoads | None) -> bool:
+        """Have what addresses of ``plan`` are loaded from be loaded an iteration before; whether ``loop`` is another one thereby."""
+        if plan is None or "unsignedCmp" in loop.attributes or self.stages_for(loop) < 2:
+            return False
+        return any(_is_block(load) for load in plan.loads) and load_addresses_ahead(loop, plan)
+
     def rooms(
         self,
         function: ir.Operation,
@@ -129,6 +147,11 @@ class Pipeline(Pass):
         """The stages that were asked for, but no more than ``loop`` has iterations."""
         stages, trips = stages_of(loop, self.num_stages), known_trips(loop)
         return stages if trips is None else min(stages, trips)
+
+
+def _none(load: ir.Operation) -> bool:
+    """No load."""
+    return False
 
 
 def _is_block(load: ir.Operation) -> bool:

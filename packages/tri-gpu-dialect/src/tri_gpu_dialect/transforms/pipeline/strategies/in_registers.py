@@ -7,7 +7,12 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.analysis.layout_rules import LayoutRules
-from tri_gpu_dialect.transforms.pipeline.loaded_loop import LoadedLoop, is_matrix, lacking_registers
+from tri_gpu_dialect.transforms.pipeline.loaded_loop import (
+    LoadedLoop,
+    is_matrix,
+    lacking_registers,
+    with_rows,
+)
 from tri_gpu_dialect.transforms.pipeline.pipelined_loop import PipelinedLoop
 from tri_gpu_dialect.transforms.pipeline.strategies.checks import check_stages
 from tri_gpu_dialect.typed import TypedFields
@@ -18,6 +23,8 @@ __all__ = ["InRegisters"]
 @dataclass(frozen=True)
 class InRegisters(TypedFields):
     """Loads stay in registers from when they are issued, ``stages - 1`` iterations ahead at most, up to their use: no buffer is made for them.
+
+    Rows and numbers that the loop loads beside the matrices are issued ahead with them.
 
     For targets whose loads give operands as the matrix unit takes them; a conversion that is between them stands before the use.
     """
@@ -42,4 +49,4 @@ class InRegisters(TypedFields):
         if lacking := lacking_registers(loop, loads, asked.target, asked.warps, stages):
             asked.remark(f"is not pipelined: {lacking} registers are too few for its loads")
             return
-        LoadedLoop(loop, loads, [], frozenset(range(len(loads.loads))), stages).run()
+        LoadedLoop(loop, with_rows(loop, loads, asked.target, asked.warps, stages), {}, stages).run()

@@ -12,7 +12,12 @@ from tri_gpu_dialect.analysis.layout_rules import LayoutRules
 from tri_gpu_dialect.layouts import Banks
 from tri_gpu_dialect.policies.operands import InRows
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import CopyBuffer, readers
-from tri_gpu_dialect.transforms.pipeline.loaded_loop import LoadedLoop, is_matrix, lacking_registers
+from tri_gpu_dialect.transforms.pipeline.loaded_loop import (
+    LoadedLoop,
+    is_matrix,
+    lacking_registers,
+    with_rows,
+)
 from tri_gpu_dialect.transforms.pipeline.pipelined_loop import PipelinedLoop
 from tri_gpu_dialect.transforms.pipeline.strategies.checks import check_shared, check_stages
 from tri_gpu_dialect.typed import TypedFields
@@ -25,6 +30,7 @@ class ThroughRegisters(TypedFields):
     """Loads are in registers while they are under way, and stored to one buffer of each when what reads that has run.
 
     ``stages``: how many a loop has at most, however many are asked for; what is loaded stays in registers for all but one of the iterations between.
+    Rows and numbers that the loop loads beside the matrices stay in registers up to their use.
     ``keep_converted``: loads whose elements are converted before a dot reads them stay in registers up to there; else such are
     not issued ahead.
     """
@@ -52,9 +58,14 @@ class ThroughRegisters(TypedFields):
             asked.remark(f"is not pipelined: {lacking} registers are too few for its loads")
             return
         operands = asked.operands if target is not None else InRows()
-        buffers = [CopyBuffer.of(load, Banks.of(target), operands) for load in loads.loads]
-        held = frozenset(number for number, load in enumerate(loads.loads) if not readers(load))
-        made = LoadedLoop(loop, loads, buffers, held, stages)
+        stored = {load for load in loads.loads if readers(load)}
+        ahead = with_rows(loop, loads, target, asked.warps, stages)
+        buffers = {
+            number: CopyBuffer.of(load, Banks.of(target), operands)
+            for number, load in enumerate(ahead.loads)
+            if load in stored
+        }
+        made = LoadedLoop(loop, ahead, buffers, stages)
         if asked.room.fits(made.rings):
             made.run()
         else:
