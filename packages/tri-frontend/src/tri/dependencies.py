@@ -7,7 +7,6 @@ objects.  All of them are part of its key (:func:`fingerprint`), and a launch lo
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -186,11 +185,7 @@ def _uses(user: Any) -> Iterator[_Use]:
 def _uses_of_kernel(function: Kernel) -> Iterator[_Use]:
     code = function.python_function.__code__
     own = {*code.co_varnames, *code.co_cellvars}
-    tree = function.source.tree
-    # decorators are no part of a kernel's identity: a text that is put in place of the function's has none
-    parts = (n for n in ast.iter_child_nodes(tree) if n not in tree.decorator_list)
-    nodes = (n for p in parts for n in ast.walk(p) if isinstance(n, (ast.Name, ast.Attribute)))
-    paths = dict.fromkeys(p for p in map(_path, nodes) if p is not None and p.partition(".")[0] not in own)
+    paths = [path for path in function.source.paths() if path.partition(".")[0] not in own]
     for use in _found(paths, (function.closure, function.python_function.__globals__)):
         if "." in use.path or is_usable_global(use.value):
             yield use
@@ -212,15 +207,6 @@ def _uses_of_python(function: Any) -> Iterator[_Use]:
     code = getattr(function, "__code__", None)
     if code is not None:
         yield from _found(read_paths(code), (CellNames.of(function), function.__globals__))
-
-
-def _path(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        owner = _path(node.value)
-        return f"{owner}.{node.attr}" if owner is not None else None
-    return None
 
 
 def _found(paths: Iterable[str], spaces: tuple[Mapping[str, Any], ...]) -> Iterator[_Use]:

@@ -28,6 +28,7 @@ class KernelSource:
     tree: ast.FunctionDef
     _assigned: dict[ast.AST, tuple[str, ...]] = field(default_factory=dict, repr=False)
     _returning: frozenset[ast.AST] | None = field(default=None, repr=False)
+    _paths: tuple[str, ...] | None = field(default=None, repr=False)
 
     def locate(self, node: ast.AST) -> SourceLocation:
         """The place of ``node`` in the user's file, with its line."""
@@ -47,11 +48,29 @@ class KernelSource:
             found = self._assigned[node] = tuple(dict.fromkeys(names))
         return found
 
+    def paths(self) -> tuple[str, ...]:
+        """The names and dotted names (``a``, ``a.b``) that are used outside of decorators, each once, in order."""
+        if self._paths is None:
+            # decorators are no part of a kernel's identity: a text that is put in place of the function's has none
+            parts = (n for n in ast.iter_child_nodes(self.tree) if n not in self.tree.decorator_list)
+            nodes = (n for p in parts for n in ast.walk(p) if isinstance(n, (ast.Name, ast.Attribute)))
+            self._paths = tuple(dict.fromkeys(path for path in map(_path, nodes) if path is not None))
+        return self._paths
+
     def returns(self, node: ast.AST) -> bool:
         """Whether a ``return`` stands somewhere in the statement ``node``."""
         if self._returning is None:
             self._returning = frozenset(_statements_with_return(self.tree.body))
         return node in self._returning
+
+
+def _path(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        owner = _path(node.value)
+        return f"{owner}.{node.attr}" if owner is not None else None
+    return None
 
 
 def _walk(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
