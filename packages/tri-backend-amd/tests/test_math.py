@@ -9,6 +9,8 @@ import numpy.typing as npt
 import pytest
 
 import amd_support
+import tri
+import tri.language as tl
 import tri_gpu_dialect.dialect  # noqa: F401  registers ttg
 from tri_backend_amd.lowering import make_primitives
 from tri_backend_amd.options import AmdOptions
@@ -81,3 +83,16 @@ def test_bounds(arch: str, name: str, width: int) -> None:
     assert errors[worst] <= BOUNDS[name, width], (
         f"{name}{shown} is {result[worst]!r}, {errors[worst]} ulp off"
     )
+
+
+def test_rsqrt_is_one_instruction_of_the_hardware() -> None:
+    @tri.jit
+    def roots(x, n: tl.constexpr):
+        i = tl.arange(0, n)
+        tl.store(x + i, tl.rsqrt(tl.load(x + i)))
+
+    with tri.target("amd:gfx942"):
+        code = str(roots.warmup(tl.float32, 64, grid=(1,), num_warps=1).asm["amdgcn"])
+    assert code.count("v_rsq_f32") == 1
+    for other in ("v_sqrt_f32", "v_div_", "v_rcp_f32"):
+        assert other not in code

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tri_backend_amd.dialect.amdg import AMDG
-from tri_backend_amd.dialect.arithmetic import DivFixupOp, Exp2Op, ReciprocalOp
+from tri_backend_amd.dialect.arithmetic import DivFixupOp, Exp2Op, ReciprocalOp, ReciprocalRootOp
 from tri_backend_amd.dialect.block import (
     BufferAtomicCasOp,
     BufferAtomicRmwOp,
@@ -89,6 +89,7 @@ __all__ = [
     "ReadLaneOp",
     "ReadTransposedOp",
     "ReciprocalOp",
+    "ReciprocalRootOp",
     "ScaledUpcastFp4Op",
     "ScaledUpcastFp8Op",
     "SchedBarrierOp",

@@ -13,7 +13,7 @@ from tri_core.ir.traits import Pure
 from tri_core.mlir import ext
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
-__all__ = ["DivFixupOp", "Exp2Op", "ReciprocalOp"]
+__all__ = ["DivFixupOp", "Exp2Op", "ReciprocalOp", "ReciprocalRootOp"]
 
 _In = ext.Operand[Any]
 _Out = ext.Result[Any]
@@ -57,6 +57,22 @@ class ReciprocalOp(MachineOp, dialect=AMDG, name="rcp", traits=[Pure]):
         """NumPy's, without denormals."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return [_flushed(np.float32(1) / _flushed(operands[0]))]
+
+
+class ReciprocalRootOp(MachineOp, dialect=AMDG, name="rsq", traits=[Pure]):
+    """1 over the square root of ``value`` (f32), 1 ulp; a denormal value is zero."""
+
+    value: _In
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[Any]:
+        """``v_rsq_f32``."""
+        return b.intrinsic("llvm.amdgcn.rsq.f32", [self.value], [b.f32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """NumPy's, without denormals."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return [(1 / np.sqrt(_flushed(operands[0]).astype(np.float64))).astype(np.float32)]
 
 
 class DivFixupOp(MachineOp, dialect=AMDG, name="div_fixup", traits=[Pure]):

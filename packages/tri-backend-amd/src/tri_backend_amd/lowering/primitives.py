@@ -25,7 +25,7 @@ from tri_backend_amd.dialect import (
 )
 from tri_backend_amd.dialect.buffers import Window
 from tri_backend_amd.dialect.transposing import OTHERS
-from tri_backend_amd.lowering import exponential
+from tri_backend_amd.lowering import exponential, roots
 from tri_backend_amd.lowering.casts import cast_all
 from tri_backend_amd.lowering.global_buffer import GlobalBuffer
 from tri_backend_amd.lowering.lane_costs import LaneCosts, lane_costs
@@ -328,9 +328,11 @@ class AmdPrimitives(Primitives):
         return dtype in _NATIVE
 
     def math(self, b: Builder, name: str, args: Sequence[ir.Value]) -> ir.Value | None:
-        """Exponentials of f32 by the hardware's, and LLVM's own functions of f32, where they are exact enough."""
+        """Exponentials and reciprocal square roots of f32 by the hardware's, and LLVM's own functions of f32, where they are exact enough."""
         if args[0].type != b.f32:
             return None
+        if name == "rsqrt":
+            return roots.rsqrt(b, args[0])
         if name in exponential.FUNCTIONS:
             return exponential.FUNCTIONS[name](b, args[0])
         return b.op(f"llvm.intr.{name}", args, b.f32) if name in _LLVM_MATH else None
