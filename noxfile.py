@@ -352,6 +352,14 @@ def bench(session: nox.Session) -> None:
         session.run("python", "-m", f"integration.{script}", *session.posargs)
 
 
+@nox.session(name="bench-host")
+def bench_host(session: nox.Session) -> None:
+    """What programs wait for on the host: ``nox -s bench-host -- [--kernels 200]``."""
+    session.install("rich", "typer")
+    _install(session, [*CORE, *GPU, "tri-backend-nvidia"])
+    session.run("python", "-m", "integration.bench_host", *session.posargs)
+
+
 @nox.session(name="bench-gpu")
 def bench_gpu(session: nox.Session) -> None:
     """The same kernels under Triton and tri on this machine's NVIDIA GPU."""
