@@ -79,6 +79,7 @@ def test_the_explorer_shows_the_estimates_of_loops(file, tmp_path):
         )
     shown = pages["odd"].read_text()
     assert "<dt>loop L&lt;1&gt;</dt><dd>12 cycles, " in shown
+    assert "<dt>threads</dt><dd>192 per CTA (6 × 32)</dd>" in shown
     assert "cycles of loops are an estimate; it assumes: sums take 8 cycles; nothing else runs" in shown
     assert "estimate" not in pages["one"].read_text().split('<div class="tools"')[0].split("</style>")[1]
 
@@ -108,6 +109,26 @@ def test_compile_shows_stages(file):
     assert "image" in output
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["compile", "-s", "*fp32:16, i32, factor=3.0", "-t", "fake:one"],
+        ["explore", "-s", "*fp32:16, i32, factor=3.0", "-t", "fake:one", "-o", "page.html"],
+        ["explain", "-s", "*fp32:16, i32, factor=3.0", "-t", "fake:one"],
+        ["explain", "--timing", "-s", "*fp32:16, i32, factor=3.0", "-t", "fake:one"],
+        ["explain"],
+    ],
+    ids=" ".join,
+)
+def test_a_file_with_one_kernel_needs_no_name(file, monkeypatch, tmp_path, command):
+    monkeypatch.chdir(tmp_path)
+    run(command[0], file, *command[1:])
+    file.write_text(KERNEL + KERNEL.replace("scale", "other"))
+    with pytest.raises(OptionError, match="has 2 kernels") as caught:
+        run(command[0], file, *command[1:])
+    assert "scale, other" in caught.value.remedy
+
+
 def test_compile_emits_a_stage(file):
     text = run(
         "compile", f"{file}:scale", "-t", "fake:one", "-s", "*fp32:16, i32, fp32, 32", "--emit", "ttir"
@@ -128,7 +149,7 @@ def test_compile_writes_the_image_and_reads_ir(file, tmp_path):
     [
         (["nothing.py:scale"], "there is no file nothing.py"),
         (["nothing.ttir"], "there is no file nothing.ttir"),
-        (["{file}"], "scale_kernel.py is a Python file"),
+        (["{file}"], "the signature of scale lacks x_ptr, n"),
         (["{file}:scal"], "has no kernel 'scal'"),
         (["{file}:scale"], "the signature of scale lacks x_ptr, n"),
         (["{file}:scale", "-s", "*fp32, i32, fp32, 16, 5"], "the signature has more entries than scale"),

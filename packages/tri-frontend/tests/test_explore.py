@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tri.cli.sources import with_kernel
+from tri.cli.sources import read_kernel
 from tri.explore import Column, Page, Tab, Version, render
 from tri.explore.encodings import find_uses
 from tri.explore.excerpts import excerpts
@@ -92,12 +92,10 @@ def test_lines_share_places_of_the_same_lines() -> None:
 
 
 def test_a_file_with_one_kernel_needs_no_name(file: Path) -> None:
-    assert with_kernel(str(file)) == f"{file}:scale"
-    assert with_kernel("a.py:k") == "a.py:k"
-    assert with_kernel("k.ttir") == "k.ttir"
+    assert read_kernel(str(file)).__name__ == "scale"
     file.write_text(KERNEL + KERNEL.replace("scale", "other"))
     with pytest.raises(OptionError, match="has 2 kernels") as caught:
-        with_kernel(str(file))
+        read_kernel(str(file))
     assert "scale, other" in str(caught.value.remedy)
 
 

@@ -158,6 +158,9 @@ _RESOURCE_UNITS = {
 }
 
 
+_Source = Annotated[
+    str, typer.Argument(help="FILE.py:kernel, FILE.py with one kernel, or a file of IR such as kernel.ttir")
+]
 _Resources = Annotated[
     bool,
     typer.Option("--resources", help="show what the kernel takes of the target, and how many CTAs fit"),
@@ -168,7 +171,7 @@ _Output = Annotated[Path | None, typer.Option("--output", "-o", help="write the 
 
 @app.command(name="compile")
 def compile_command(
-    source: Annotated[str, typer.Argument(help="FILE.py:kernel, or a file of IR such as kernel.ttir")],
+    source: _Source,
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="backend:arch; the default target if left out")
     ] = None,
@@ -182,7 +185,7 @@ def compile_command(
     emit: _Emit = None,
     output: _Output = None,
     kernel_name: Annotated[
-        str, typer.Option("--kernel", "-k", help="the kernel, where SOURCE is a Python file alone")
+        str, typer.Option("--kernel", "-k", help="the kernel, where SOURCE is a Python file with several")
     ] = "",
     resources: _Resources = False,
     grid: Annotated[
@@ -289,7 +292,7 @@ def link(
 
 @app.command()
 def explain(
-    source: Annotated[str, typer.Argument(help="FILE.py:kernel")],
+    source: Annotated[str, typer.Argument(help="FILE.py:kernel, or FILE.py with one kernel")],
     timing: Annotated[
         bool, typer.Option("--timing", help="compile it anew; show how long each stage and pass takes")
     ] = False,

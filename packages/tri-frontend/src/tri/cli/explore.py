@@ -38,21 +38,20 @@ def explore(
     """
     from rich.progress import track
 
-    from tri.cli.sources import parse_options, read_source, with_kernel
+    from tri.cli.sources import parse_options, read_source
     from tri.explore import Page, render
     from tri.explore import explore as explore_kernel
     from tri_core.files import write
 
-    named = with_kernel(source)
     options = parse_options(option or [])
     targets: list[str | None] = [*target] if target else [None]
     wanted = [(s, t) for s in signature or [""] for t in targets]
     tabs = [
-        explore_kernel(read_source(named, s), t, options)
+        explore_kernel(read_source(source, s), t, options)
         for s, t in track(wanted, "compiling", transient=True, disable=len(wanted) == 1)
     ]
     path = output or Path(f"{tabs[0].name}.html")
-    title = f"{tabs[0].name} in {Path(named.rpartition(':')[0] or named).name}"
+    title = f"{tabs[0].name} in {Path(source.rpartition(':')[0] or source).name}"
     write(path, render(Page(title, tuple(tabs))))
     typer.echo(path)
     if open_:

@@ -20,17 +20,14 @@ from tri_core.foreign import Contained, Ended, describe
 if TYPE_CHECKING:
     from tri_core.compiler import IRSource, Source
 
-__all__ = ["parse_options", "read_kernel", "read_source", "with_kernel"]
+__all__ = ["parse_options", "read_kernel", "read_source"]
 
 
 def read_source(text: str, signature: str) -> Source | IRSource:
-    """``FILE.py:kernel`` with its signature, or the path of a file of IR."""
+    """``FILE.py:kernel``, or ``FILE.py`` with one kernel, with its signature; or the path of a file of IR."""
     from tri_core.compiler import IRSource
 
-    path, colon, _ = text.rpartition(":")
-    if not colon or not path.endswith(".py"):
-        if text.endswith(".py"):
-            raise OptionError(f"{text} is a Python file", remedy=f"name the kernel in it: {text}:kernel")
+    if not text.endswith(".py") and not text.rpartition(":")[0].endswith(".py"):
         return IRSource.from_file(text)
     from tri.compiler.source import ASTSource
 
@@ -38,19 +35,16 @@ def read_source(text: str, signature: str) -> Source | IRSource:
     return ASTSource(kernel, *parse_signature(kernel, signature))
 
 
-def with_kernel(text: str) -> str:
-    """``FILE.py`` as ``FILE.py:kernel``, if there is only one; OptionError if not.  Other texts as they are."""
-    if not text.endswith(".py"):
-        return text
-    module = _load(Path(text))
+def _only_kernel(path: str, module: ModuleType) -> str:
+    """The name of the one kernel in ``module`` that can be launched; OptionError if there are none or several."""
     kernels = [name for name, kernel in _kernels(module).items() if _is_entry(kernel)]
     if len(kernels) != 1:
         raise OptionError(
-            f"{text} has {len(kernels)} kernels without a result",
-            remedy=f"name one: {text}:{kernels[0] if kernels else 'kernel'}"
+            f"{path} has {len(kernels)} kernels without a result",
+            remedy=f"name one: {path}:{kernels[0] if kernels else 'kernel'}"
             + (f" (there are {', '.join(kernels)})" if kernels else ""),
         )
-    return f"{text}:{kernels[0]}"
+    return kernels[0]
 
 
 def _is_entry(kernel: JITFunction) -> bool:
@@ -60,7 +54,10 @@ def _is_entry(kernel: JITFunction) -> bool:
 
 
 def read_kernel(text: str) -> JITFunction:
-    """The kernel in ``FILE.py:kernel``, without what is around it (tuning, heuristics)."""
+    """The kernel in ``FILE.py:kernel``, or the only one in ``FILE.py``, without tuning and heuristics around it."""
+    if text.endswith(".py"):
+        module = _load(Path(text))
+        return _kernel(module, text, _only_kernel(text, module))
     path, colon, name = text.rpartition(":")
     if not colon or not path.endswith(".py"):
         raise OptionError(f"{text} names no kernel", remedy=f"write {text.rstrip(':')}:kernel")

@@ -118,12 +118,8 @@ def _pictures(columns: Iterable[Column]) -> tuple[Picture, ...]:
 
 def _facts(kernel: CompiledKernel) -> tuple[Fact, ...]:
     metadata = kernel.metadata
-    warps = metadata.num_warps
-    facts = [
-        Fact(
-            "threads", f"{warps * metadata.threads_per_warp} per CTA ({warps} × {metadata.threads_per_warp})"
-        )
-    ]
+    threads, lanes = metadata.threads, metadata.threads_per_warp  # the warps of partitions, too
+    facts = [Fact("threads", f"{threads} per CTA ({threads // lanes} × {lanes})")]
     for name, value in metadata.resources.items():
         title, unit = _UNITS.get(name, (name, ""))
         if name != "threads":
