@@ -75,6 +75,12 @@ Pair = collections.namedtuple("Pair", "x y")
 class Counter:
     count: tl.tensor
     step: tl.constexpr
+
+Fixed = tl.constexpr(3)
+
+@tri.jit
+def adds(x, more=None):
+    return x + more
 """
 
 
@@ -92,13 +98,13 @@ class Case:
 CASES = [
     Case(
         "for i in range(3):\n    n = n + 1\ntl.store(q, i)",
-        "'i' has no value here: it is the variable of the loop of line 60, and ends with it",
+        "'i' has no value here: it is the variable of the loop of line 66, and ends with it",
         "give i a value on every path that leads here",
         "i)",
     ),
     Case(
         "x = n\nfor i in range(3):\n    tl.store(q, x)\n    if n > i:\n        x = None",
-        "'x' has no value in the next iteration of the loop: the statement of line 63 binds it to a value on some paths only",
+        "'x' has no value in the next iteration of the loop: the statement of line 69 binds it to a value on some paths only",
         "give x a value on every path through the loop",
         "for i in range(3):",
     ),
@@ -120,7 +126,7 @@ CASES = [
     Case(
         "x = tl.arange(0, n)",
         "arange's end is a run-time value; a constexpr int is needed",
-        "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...), and mask what is too much",
+        "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...; before x, y = ... a line x: tl.constexpr), and mask what is too much",
         "tl.arange(0, n)",
     ),
     Case(
@@ -132,7 +138,7 @@ CASES = [
     Case(
         "x = tl.zeros([n], tl.float32)",
         "a dimension of [?] is a run-time value; a constexpr is needed",
-        "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...)",
+        "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...; before x, y = ... a line x: tl.constexpr)",
         "tl.zeros([n], tl.float32)",
     ),
     Case(
@@ -195,7 +201,7 @@ CASES = [
     ),
     Case(
         "if n > 3:\n    y = 1\ntl.store(q, y)",
-        "'y' has no value here: the statement of line 60 binds it to a value on some paths only",
+        "'y' has no value here: the statement of line 66 binds it to a value on some paths only",
         "give y a value on every path that leads here",
         "y)",
     ),

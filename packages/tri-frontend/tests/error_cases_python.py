@@ -296,6 +296,60 @@ CASES = [
         "n + None",
     ),
     Case(
+        "y = None\nx = f\nx = x < y",
+        "operand None of < is not a number or a tensor: y is None",
+        "give y another value before",
+        "x < y",
+    ),
+    Case(
+        "x = adds(n)",
+        "operand None of + is not a number or a tensor: the parameter more is None",
+        "pass a value for more, give it another default, or use it under `if more is not None:` only",
+        "x + more",
+    ),
+    Case(
+        "a, b = (16, 2)\nx = tl.zeros([a], tl.float32)",
+        "a dimension of [?] is a run-time value; a constexpr is needed",
+        "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...; before x, y = ... a line x: tl.constexpr)",
+        "tl.zeros([a], tl.float32)",
+    ),
+    Case(
+        "i = tl.arange(0, B) / 2\nj = i[None, :] + 1\ntl.store(p + j, f)",
+        "invalid operands of type pointer<fp32> and fp32 to operator +: the index is fp32 because of `/` in line 66",
+        "write `//` for `/` in line 66: i = tl.arange(0, B) / 2",
+        "p + j, f)",
+    ),
+    Case(
+        "p += n / 2",
+        "invalid operands of type pointer<fp32> and fp32 to operator +: the index is fp32 because of `/` in line 66",
+        "write `//` for `/` in line 66: p += n / 2",
+        "p += n / 2",
+    ),
+    Case(
+        "tl.store(p - f, f)",
+        "invalid operands of type pointer<fp32> and fp32 to operator -",
+        "an offset is an integer: cast it, e.g. with .to(tl.int32), or compute it with integers",
+        "p - f, f)",
+    ),
+    Case(
+        "for i in range(n):\n    x = i + 1\ntl.store(q, x)",
+        "'x' has no value here: only the loop of line 66 binds it, and it may run zero times",
+        "give x a value on every path that leads here",
+        "x)",
+    ),
+    Case(
+        "while n > 0:\n    x = n\n    n -= 1\ntl.store(q, x)",
+        "'x' has no value here: only the loop of line 66 binds it, and it may run zero times",
+        "give x a value on every path that leads here",
+        "x)",
+    ),
+    Case(
+        "for i in range(n):\n    Fixed = i + 1\ntl.store(q, Fixed)",
+        "'Fixed' has no value here: only the loop of line 66 binds it, and it may run zero times",
+        "give Fixed a value on every path that leads here",
+        "Fixed)",
+    ),
+    Case(
         'x = "a" + n',
         "operand 'a' of + is not a number or a tensor",
         "check what the name is bound to",
@@ -418,7 +472,7 @@ CASES = [
     Case(
         "x = needs(n)\ny = tl.arange(0, x)",
         "arange's end is a run-time value; a constexpr int is needed",
-        "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...), and mask what is too much",
+        "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...; before x, y = ... a line x: tl.constexpr), and mask what is too much",
         "tl.arange(0, x)",
     ),
     Case(
@@ -430,7 +484,7 @@ CASES = [
     Case(
         "y: tl.constexpr = n\nx = tl.arange(0, y)",
         "arange's end is a run-time value; a constexpr int is needed",
-        "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...), and mask what is too much",
+        "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...; before x, y = ... a line x: tl.constexpr), and mask what is too much",
         "tl.arange(0, y)",
     ),
     Case(

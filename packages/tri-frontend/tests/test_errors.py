@@ -94,7 +94,7 @@ def test_error_text_shows_line_caret_and_calls(kernel_file):
   at {module.__file__}:19:12
         return y & 3
                ^
-  called from {module.__file__}:60:9
+  called from {module.__file__}:66:9
         x = bad(n)
             ^
   remedy: cast to an integer, or bitcast"""

@@ -90,7 +90,7 @@ def _loop(g: Generator, node: ast.For, loop: loops.range) -> None:
         _body(g, node)
         lost = _finish(g, node, before, _rebind(carried, inside), skip=node.target.id)
     # Python's loop variable outlives the loop; ours does not, so that nobody reads something else by its name
-    _leave(g, before, carried, operation, {*lost, node.target.id})
+    _leave(g, node, before, carried, operation, {*lost, node.target.id})
     g.lost[node.target.id] = f"it is the variable of the loop of line {node.lineno}, and ends with it"
 
 
@@ -149,7 +149,7 @@ def while_loop(g: Generator, node: ast.While) -> None:
     with b.at(block):
         _body(g, node)
         lost = _finish(g, node, before, _rebind(carried, inside))
-    _leave(g, before, carried, operation, lost)
+    _leave(g, node, before, carried, operation, lost)
 
 
 def _while_condition(g: Generator, node: ast.While) -> tuple[tensor, dict[str, ir.Attribute]]:
@@ -234,12 +234,20 @@ def _is_read(body: Sequence[ast.AST], name: str) -> bool:
 
 
 def _leave(
-    g: Generator, before: dict[str, Any], carried: dict[str, Any], operation: ir.Operation, lost: set[str]
+    g: Generator,
+    node: ast.For | ast.While,
+    before: dict[str, Any],
+    carried: dict[str, Any],
+    operation: ir.Operation,
+    lost: set[str],
 ) -> None:
-    """The names after the loop: carried ones are its results, lost ones are gone."""
+    """The names after the loop: carried ones are its results, lost ones and those that only the loop binds are gone."""
     initial = flatten(tuple(carried.values()))
     results = [tensor(r, v.type) for r, v in zip(operation.results, initial, strict=True)]
     after = before | _rebind(carried, results)
+    for name in g.names:
+        if name not in after:
+            g.lost[name] = f"only the loop of line {node.lineno} binds it, and it may run zero times"
     g.names = {name: value for name, value in after.items() if name not in lost}
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.compiler.calls import call_value
 from tri.compiler.members import member_of
+from tri.compiler.operand_errors import check_operands
 from tri.compiler.rules import rule
 from tri.compiler.values import describe, has_tensors
 from tri.language.arithmetic import BINARY, COMPARISONS, UNARY, logical_and, logical_or
@@ -72,6 +73,7 @@ def binary(
         if isinstance(x, tuple) or isinstance(y, tuple):
             return _of_tuples(sign, function, x, y)
         return fold(sign, function, x, y)
+    check_operands(g, sign, x, y, node)
     emit = BINARY.get(sign) or COMPARISONS.get(sign)
     if emit is None:
         raise CompilationError(

@@ -34,6 +34,8 @@ def lookup(g: Walk, node: ast.Name) -> Any:
     name = node.id
     if name in g.names:
         return g.names[name]
+    if name in g.lost:  # a local name: what has it outside is something else
+        raise _unknown(g, node)
     if name in g.function.closure:
         return _usable(
             g, node, g.function.closure[name], f"{name} is not defined in the kernel: a captured variable"

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from tri.compiler.builder import Builder
 
 #: what to do about a run-time value where a constexpr is needed
-CONSTEXPR_REMEDY = "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...)"
+CONSTEXPR_REMEDY = (
+    "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...;"
+    " before x, y = ... a line x: tl.constexpr)"
+)
 
 __all__ = [
     "CONSTEXPR_REMEDY",
