@@ -232,7 +232,7 @@ CASES = [
     Case(
         "for i in tl.static_range(n):\n    pass",
         "static_range needs constexpr ints, got int32",
-        "use range for bounds known at run time only",
+        "use range for bounds known at run time only, or make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...; before x, y = ... a line x: tl.constexpr)",
         "for i in tl.static_range(n):",
     ),
     Case(
@@ -269,7 +269,7 @@ CASES = [
     Case(
         "tl.static_assert(n == 3)",
         "static_assert needs a constexpr condition, got a run-time value",
-        "use tl.device_assert for run-time values",
+        "use tl.device_assert for run-time values, or make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...; before x, y = ... a line x: tl.constexpr)",
         "tl.static_assert(n == 3)",
     ),
     Case(

@@ -320,6 +320,12 @@ CASES = [
         "p + j, f)",
     ),
     Case(
+        "tl.store(None, f)",
+        "store needs a pointer or a block of pointers, got None",
+        "pass the pointer, or use it under `if x_ptr is not None:` only",
+        "tl.store(None, f)",
+    ),
+    Case(
         "p += n / 2",
         "invalid operands of type pointer<fp32> and fp32 to operator +: the index is fp32 because of `/` in line 66",
         "write `//` for `/` in line 66: p += n / 2",

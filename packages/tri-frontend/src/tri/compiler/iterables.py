@@ -11,6 +11,7 @@ from tri.compiler.values import describe
 from tri.language import loops
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.python_values import wrap
+from tri.language.shapes import CONSTEXPR_REMEDY
 from tri_core.errors import CompilationError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _static_values(iterable: Any) -> Sequence[Any]:
         if not isinstance(bound, int):
             raise CompilationError(
                 f"static_range needs constexpr ints, got {describe(wrap(bound))}",
-                remedy="use range for bounds known at run time only",
+                remedy=f"use range for bounds known at run time only, or {CONSTEXPR_REMEDY}",
             )
     if bounds[2] == 0:
         raise CompilationError("static_range has step 0", remedy="use a positive or a negative step")

@@ -21,6 +21,7 @@ from tri.language.casts import is_plain, value_of
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.debug import device_assert
 from tri.language.promotion import integer_type
+from tri.language.shapes import CONSTEXPR_REMEDY
 from tri.language.tensor import tensor
 from tri_core.errors import CompilationError, InternalError
 
@@ -177,7 +178,7 @@ def _static_bound(bound: Any) -> int:
     if not isinstance(bound, int):
         raise CompilationError(
             f"static_range needs constexpr ints, got {bound!r}",
-            remedy="use range for bounds known at run time only",
+            remedy=f"use range for bounds known at run time only, or {CONSTEXPR_REMEDY}",
         )
     return bound
 

@@ -36,7 +36,9 @@ def check_pointer(b: Builder, pointer: Any, verb: str) -> tensor:
         got = pointer.type if isinstance(pointer, tensor) else repr(pointer)
         raise CompilationError(
             f"{verb} needs a pointer or a block of pointers, got {got}",
-            remedy="add an offset to a pointer parameter, e.g. tl.load(x_ptr + offsets)",
+            remedy="pass the pointer, or use it under `if x_ptr is not None:` only"
+            if pointer is None
+            else "add an offset to a pointer parameter, e.g. tl.load(x_ptr + offsets)",
         )
     element = pointer.type.scalar.element_ty  # type: ignore[attr-defined]  # a pointer has one
     return bool_as_byte(b, pointer) if element.is_bool() else pointer

@@ -10,6 +10,7 @@ from tri.language import types as t
 from tri.language.arithmetic import logical_not, operands
 from tri.language.builtin import builtin
 from tri.language.casts import convert, value_of
+from tri.language.shapes import CONSTEXPR_REMEDY
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError, CompileTimeAssertionFailure
 from tri_core.printing import label
@@ -38,7 +39,7 @@ def static_assert(cond: Any, msg: Any = "", *, _semantic: Builder) -> None:
     if isinstance(cond, tensor):
         raise CompilationError(
             "static_assert needs a constexpr condition, got a run-time value",
-            remedy="use tl.device_assert for run-time values",
+            remedy=f"use tl.device_assert for run-time values, or {CONSTEXPR_REMEDY}",
         )
     if not cond:
         raise CompileTimeAssertionFailure(f"static_assert failed: {msg}" if msg else "static_assert failed")
