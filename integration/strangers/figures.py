@@ -53,6 +53,8 @@ class Patterns:
     width: Callable[[str], int]
     dot: Callable[[str], float]
     rank: Callable[[str], int]
+    #: bytes that each of four neighbours writes of one sector; 0 where stores of dots' results are judged by their width
+    quarter: int = 0
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ def figures_of(code: Code, patterns: Patterns, ms: int) -> dict[str, float]:
         "loop": len(loop),
         "work": work if loop else 0,
         **{name: _mean(map(patterns.width, found)) for name, found in widths.items() if found},
+        **_stored(widths["store_bytes"], body=code.body, patterns=patterns),
         "asynchronous": float(bool(copied)),
         "ahead": code.ahead(loop) if loop else 0,
         "dots": max(map(patterns.rank, dots), default=0),
@@ -102,6 +105,13 @@ def figures_of(code: Code, patterns: Patterns, ms: int) -> dict[str, float]:
         "waits": _count(loop, patterns.wait),
         "local": _count(code.body, patterns.local),
     }
+
+
+def _stored(stores: Sequence[str], *, body: Sequence[str], patterns: Patterns) -> dict[str, float]:
+    """``store_bytes`` of a kernel with dots: four lanes hold neighbours of a result's row, so what fills a sector is as good as what is wider."""
+    if not (stores and patterns.quarter and any(map(patterns.dot, body))):
+        return {}
+    return {"store_bytes": _mean(min(patterns.width(i), patterns.quarter) for i in stores)}
 
 
 def _count(body: Iterable[str], pattern: re.Pattern[str]) -> int:

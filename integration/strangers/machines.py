@@ -63,6 +63,7 @@ _NVIDIA = Patterns(
     width=_sass_width,
     dot=_sass_dot,
     rank=lambda i: 2 if "GMMA" in i else 1,
+    quarter=8,
 )
 _MFMA = re.compile(r"v_(?:mfma|wmma|smfmac)_\w*?(\d+)x(\d+)x(\d+)")
 _SIZES = {"ubyte": 1, "sbyte": 1, "byte": 1, "ushort": 2, "sshort": 2, "short": 2, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16, "dword": 4, "b128": 16, "b96": 12, "b64": 8, "b32": 4, "b16": 2, "u16": 2, "u8": 1, "x2": 8}  # fmt: skip

@@ -147,3 +147,18 @@ def test_figures_of_loops_are_given_for_the_same_work() -> None:
     assert worse(ours, {**ours, "loop": 6, "work": 4.0}) == ["loop"]
     assert worse(ours, {**ours, "loop": 6, "work": 2.0}) == []
     assert worse(ours, {**ours, "residents": 8, "load_bytes": 16.0}) == ["residents", "load_bytes"]
+
+
+def test_stores_of_a_dots_result_are_as_good_as_the_sectors_they_fill() -> None:
+    never = re.compile("(?!)")
+    names = ("load", "shared", "asynchronous", "atomic", "cas", "fence", "barrier", "local", "wait")
+    rest: dict[str, Any] = dict.fromkeys(names, never)
+    rest |= {"width": lambda i: int(i[6:]), "dot": lambda i: float(i == "m"), "rank": lambda i: 1}
+    patterns = Patterns(store=re.compile("store"), quarter=8, **rest)
+
+    def stored(*body: str) -> float:
+        return figures_of(Code(body, [], 8, 0, 0, 4, len), patterns, 5)["store_bytes"]
+
+    assert stored("m", "store 8") == stored("m", "store 16") == 8.0
+    assert stored("m", "store 4") == 4.0
+    assert (stored("store 8"), stored("store 16")) == (8.0, 16.0)

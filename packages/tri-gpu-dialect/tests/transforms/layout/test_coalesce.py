@@ -104,3 +104,33 @@ def test_a_column_major_access_runs_down_the_columns(run) -> None:  # type: igno
         arg_attrs = [{tt.divisibility = 16 : i32}, {tt.divisibility = 16 : i32}]} : () -> ()
     """
     assert accesses(run(column, Coalesce())) == [Blocked((4, 1), (16, 2), (1, 4), (0, 1))]
+
+
+SCATTER = """
+"tt.func"() ({ ^bb0(%rows: !tt.ptr<i64, "global">, %x: !tt.ptr<f32, "global">, %out: !tt.ptr<f32, "global">):
+  %r = "tt.make_range"() {start = 0 : i32, end = 512 : i32} : () -> tensor<512xi32>
+  %width = arith.constant dense<128> : tensor<512xi32>
+  %wide = arith.constant dense<128> : tensor<512xi64>
+  %row = arith.divsi %r, %width : tensor<512xi32>
+  %column = arith.remsi %r, %width : tensor<512xi32>
+  %rs = "tt.splat"(%rows) : (!tt.ptr<i64, "global">) -> tensor<512x!tt.ptr<i64, "global">>
+  %rp = "tt.addptr"(%rs, %row) : (tensor<512x!tt.ptr<i64, "global">>, tensor<512xi32>) -> tensor<512x!tt.ptr<i64, "global">>
+  %number = "tt.load"(%rp) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<512x!tt.ptr<i64, "global">>) -> tensor<512xi64>
+  %xs = "tt.splat"(%x) : (!tt.ptr<f32, "global">) -> tensor<512x!tt.ptr<f32, "global">>
+  %xp = "tt.addptr"(%xs, %r) : (tensor<512x!tt.ptr<f32, "global">>, tensor<512xi32>) -> tensor<512x!tt.ptr<f32, "global">>
+  %value = "tt.load"(%xp) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<512x!tt.ptr<f32, "global">>) -> tensor<512xf32>
+  %start = arith.muli %number, %wide : tensor<512xi64>
+  %place = arith.extsi %column : tensor<512xi32> to tensor<512xi64>
+  %index = arith.addi %place, %start : tensor<512xi64>
+  %os = "tt.splat"(%out) : (!tt.ptr<f32, "global">) -> tensor<512x!tt.ptr<f32, "global">>
+  %op = "tt.addptr"(%os, %index) : (tensor<512x!tt.ptr<f32, "global">>, tensor<512xi64>) -> tensor<512x!tt.ptr<f32, "global">>
+  %old = "tt.atomic_rmw"(%op, %value) {atomic_rmw_op = 5 : i32, sem = 1 : i32, scope = 1 : i32} : (tensor<512x!tt.ptr<f32, "global">>, tensor<512xf32>) -> tensor<512xf32>
+  "tt.return"() : () -> () }) {sym_name = "f", arg_attrs = [{tt.divisibility = 16 : i32}, {}, {tt.divisibility = 16 : i32}],
+  function_type = (!tt.ptr<i64, "global">, !tt.ptr<f32, "global">, !tt.ptr<f32, "global">) -> ()} : () -> ()
+"""
+
+
+def test_numbers_of_rows_and_what_is_added_to_them_have_the_vectors_of_the_atomic(run) -> None:  # type: ignore[no-untyped-def]
+    """Nobody reads what the atomic gives, and the wide numbers have no neighbours that a vector would hold."""
+    loads = accesses(run(SCATTER, Coalesce()))
+    assert [encoding.size_per_thread for encoding in loads] == [(4,), (4,)]

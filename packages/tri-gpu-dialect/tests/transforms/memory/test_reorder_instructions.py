@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tri_core.api import CommonOptions, StageContext, Target, TargetKey, TargetSpec
 from tri_core.mlir import ir
+from tri_core.target import ComputeUnit
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import Blocked, DotOperand, SwizzledShared
@@ -127,6 +128,16 @@ def test_the_function_stays_where_memory_would_not_last() -> None:
     assert str(reordered(PLAIN, replace(CONTEXT, target=limited))) == before
     limited = Target(key=TARGET.key, spec=replace(TARGET.spec, limits={"shared": 1024}))
     assert str(reordered(PLAIN, replace(CONTEXT, target=limited))) != before
+
+
+@pytest.mark.parametrize(("partitions", "moves"), [(4, False), (2, True)])
+def test_reads_stay_where_longer_buffers_leave_partitions_without_warps(partitions: int, moves: bool) -> None:
+    """CTAs of two warps: four fit as it is written, two if reads go down."""
+    unit = ComputeUnit(partitions=partitions, warps=16, registers=512, shared=2048, blocks=16)
+    target = Target(key=TARGET.key, spec=replace(TARGET.spec, limits={"shared": 2048}, unit=unit))
+    found = names(reordered(PLAIN, replace(CONTEXT, target=target)))
+    early = found.index("ttg.local_load") < [i for i, n in enumerate(found) if n == "ttg.local_alloc"][1]
+    assert early is not moves
 
 
 @st.composite

@@ -95,7 +95,9 @@ class Coalesce(Pass):
         """The encoding that all accesses of ``group`` get."""
         first = group[0]
         threads = num_warps * threads_per_warp * num_ctas
-        widest = min(self.policy.vector_bits(a.bits, "global") // a.bits for a in group)
+        # what has no neighbours at all, numbers of rows say, is accessed one by one in any case
+        rows = [a for a in group if a.is_run] or group
+        widest = min(self.policy.vector_bits(a.bits, "global") // a.bits for a in rows)
         vector = min(max(a.contiguous for a in group), widest, max(first.info.numel // threads, 1))
         fastest = first.order[0]
         per_thread = tuple(vector if d == fastest else 1 for d in range(first.info.rank))
@@ -106,7 +108,7 @@ class Coalesce(Pass):
 
 @dataclass(frozen=True)
 class _Access:
-    """``order``: dimensions by contiguity; ``contiguous``: aligned neighbours along the first, in elements.
+    """``order``: dimensions by contiguity; ``contiguous``: aligned neighbours along the first, in elements; ``is_run``: there are any, aligned or not.
 
     ``blocks``: how the blocks of a cluster share the tensor, where a dot says so; ``feeds_dots_alone``: nothing else reads it.
     """
@@ -118,6 +120,7 @@ class _Access:
     bits: int
     blocks: ClusterBases | None = None
     feeds_dots_alone: bool = False
+    is_run: bool = True
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -142,24 +145,26 @@ def _groups(
         order = tuple(sorted(range(info.rank), key=lambda d: (-contiguity[d], -d)))
         contiguous = infos.contiguous(pointers, order[0])
         bits = pointee_bytes(pointers.type) * 8
-        access = _Access(op, info, order, contiguous, bits, blocks.get(op), _feeds_dots_alone(op))
+        is_run = contiguity[order[0]] > 1
+        access = _Access(op, info, order, contiguous, bits, blocks.get(op), _feeds_dots_alone(op), is_run)
         groups[access.key].append(access)
     return groups
 
 
 def _feeds_dots_alone(load: ir.Operation) -> bool:
-    """Whether what ``load`` gives becomes operands of dots, perhaps after cheap ops, and nothing else."""
-    ahead, seen = list(load.results), set(load.results)
+    """Whether what ``load`` gives becomes operands of dots, perhaps after cheap ops, and nothing else: not so where nobody reads it at all."""
+    ahead, seen, dots = list(load.results), set(load.results), 0
     while ahead:
         for use in ahead.pop().uses:
             user = use.owner.operation
             if use.operand_number in DOT_OPERANDS.get(user.name, ()):
+                dots += 1
                 continue
             if not is_rematerializable(user):
                 return False
             ahead += [r for r in user.results if r not in seen]
             seen.update(user.results)
-    return bool(seen)
+    return dots > 0
 
 
 def _block(op: ir.Operation, blocks: ClusterBases | None) -> _Access:

@@ -9,7 +9,8 @@ those before it.
 
 A read stays in its block, above whatever may write a buffer, waits, or has a region of a program in it, and above dots:
 ``prefetch`` has put reads in front of the dots that hide them.  Buffers live longer by this: where the target has too
-little shared memory for that, the function stays as it is.
+little shared memory for that all stay where they are; where fewer CTAs fit a unit because of it, and these have too few warps to hide what
+they wait for, reads stay where they are, as many as it takes.
 """
 
 from __future__ import annotations
@@ -24,15 +25,20 @@ from tri_core.ir.traits import is_rematerializable, is_view
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
+from tri_core.occupancy import occupancy
 from tri_core.remarks import declined
+from tri_core.target import ComputeUnit
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import LocalAllocOp, LocalLoadOp
-from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions
+from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions, module_int
 from tri_gpu_dialect.encodings import DotOperand
 from tri_gpu_dialect.plans.scratch import SHARED, ScratchMeasures
 from tri_gpu_dialect.transforms.memory.placement import bytes_needed
 
 __all__ = ["ReorderInstructions"]
+
+#: warps of a partition that take turns while others wait for memory or a barrier
+_WARPS = 2
 
 #: ops, beside pure ones and views, that write no buffer which anybody reads yet, and order nothing
 _PASSED = (LocalLoadOp, LoadOp, ReduceOp, ScanOp)
@@ -49,16 +55,37 @@ class ReorderInstructions(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Move the reads of every function of ``module``."""
         limit = context.target.spec.limits.get("shared") if context is not None else None
+        warps = module_int(module, "ttg.num-warps")
         for function in functions(module):
+            before = bytes_needed(function, self.measures) if limit is not None else 0
             moved = _Moves()
             for block in _blocks(function):
                 moved.sink_all(block)
-            if moved.places and limit is not None and bytes_needed(function, self.measures) > limit:
+            if limit is None or not moved.places:
+                continue
+            needed = bytes_needed(function, self.measures)
+            if needed > limit:
                 moved.undo()
                 text = (
                     "operands are read early: with {} bytes of shared memory their buffers cannot live longer"
                 )
                 declined(self.name, function, text, limit)
+                continue
+            first = needed
+            while moved.places and _crowds_out(context.target.spec.unit, warps, before, needed):
+                moved.undo_last()
+                needed = bytes_needed(function, self.measures)
+            if needed != first:
+                text = "operands are read early: buffers that live longer take {} bytes, so that too few CTAs fit a unit"
+                declined(self.name, function, text, first)
+
+
+def _crowds_out(unit: ComputeUnit | None, warps: int, before: int, needed: int) -> bool:
+    """Whether CTAs of ``needed`` bytes instead of ``before`` leave partitions with fewer warps than ``_WARPS``, and with fewer than before."""
+    if unit is None:
+        return False
+    had, left = (occupancy(unit, warps=warps, registers=None, shared=size).warps for size in (before, needed))
+    return left < min(had, _WARPS * unit.partitions)
 
 
 class _Moves:
@@ -83,8 +110,13 @@ class _Moves:
 
     def undo(self) -> None:
         """Put everything back."""
-        for op, following in reversed(self.places):
-            op.move_before(following)
+        while self.places:
+            self.undo_last()
+
+    def undo_last(self) -> None:
+        """Put back the read that was moved last: the first of the function's last block that is left."""
+        op, following = self.places.pop()
+        op.move_before(following)
 
 
 def _blocks(function: ir.Operation) -> Iterator[ir.Block]:
