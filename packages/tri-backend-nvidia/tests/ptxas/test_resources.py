@@ -108,7 +108,7 @@ def test_autotuning_skips_what_does_not_fit():
         None,
         lambda: None,
     )
-    assert good == [small]
+    assert list(good) == [small]
     assert {config: error.resource for config, error in failed.items()} == {
         large: "shared",
         together: "cluster",

@@ -22,6 +22,7 @@ __all__ = [
     "ArgumentOverflow",
     "AutotuneError",
     "BackendError",
+    "BundleError",
     "CacheError",
     "CodegenCrash",
     "CompilationError",
