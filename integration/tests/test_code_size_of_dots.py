@@ -17,7 +17,7 @@ CHUNK = 512
 
 
 @tri.jit
-def dot(a, b, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+def dot(a: Any, b: Any, out: Any, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr) -> None:
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     x = tl.load(a + m[:, None] * K + k[None, :])
     y = tl.load(b + k[:, None] * N + n[None, :])
@@ -25,7 +25,7 @@ def dot(a, b, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
 
 
 @tri.jit
-def scaled(a, b, scales, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+def scaled(a: Any, b: Any, scales: Any, out: Any, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr) -> None:
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     x = tl.load(a + m[:, None] * K + k[None, :])
     y = tl.load(b + tl.arange(0, K // 2)[:, None] * N + n[None, :])
