@@ -30,6 +30,8 @@ from tri import must_use_result as must_use_result
 from tri import next_power_of_2 as next_power_of_2
 from tri import no_compile as no_compile
 from tri import runtime as runtime
+from tri import serve as serve
+from tri import serving as serving
 from tri import set_allocator as set_allocator
 from tri import simulation as simulation
 from tri import target as target
