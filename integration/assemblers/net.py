@@ -44,7 +44,7 @@ def programs(*, packed_ones: bool = True) -> tuple[Program, ...]:
 
 
 def known_programs(architecture: str, ptxas: tuple[int, ...] | None) -> tuple[Program, ...]:
-    """What ptxas of version ``ptxas`` (None: any) can make for ``architecture``: PTX 8.x came with CUDA 12.x."""
+    """Programs that ptxas of version ``ptxas`` (None: any) can make for ``architecture``: PTX 8.x came with CUDA 12.x."""
     capability = int(re.sub(r"\D", "", architecture))
     every = (*programs(packed_ones=architecture not in _UNPACKED), *small_floats(capability))
     return tuple(p for p in every if ptxas is None or ptxas >= (p.version[0] + 4, p.version[1]))

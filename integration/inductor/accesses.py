@@ -488,7 +488,7 @@ def _argument(kernel: Any, name: str) -> Any:
 
 
 def differing() -> dict[str, tuple[tuple[str, str], tuple[str, str]]]:
-    """Of kernels of which something else is found: what is found, and what is so."""
+    """Found and true accesses of the kernels where these differ."""
     found = {name: tuple(map(_sorted, accessed(kernel))) for name, (kernel, _, _) in CASES.items()}
     right = {name: tuple(map(_sorted, texts)) for name, (_, *texts) in CASES.items()}
     return {name: (found[name], right[name]) for name in CASES if found[name] != right[name]}

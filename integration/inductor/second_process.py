@@ -52,7 +52,7 @@ def _files(folder: str) -> set[Path]:
 
 
 def _child(folder: str) -> dict[str, Any]:
-    """What a process with the caches in ``folder`` counted."""
+    """Counts of a process with the caches in ``folder``."""
     caches = {v: f"{folder}/{v}" for v in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TRI_CACHE_DIR")}
     command = [sys.executable, "-m", "integration.inductor.second_process", "--here"]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Of the kernels that Inductor writes, the share that PyTorch launches without Python: its static launcher, for a GPU that is not here.
+"""Share of Inductor's kernels that PyTorch launches without Python: its static launcher, for a GPU that is not here.
 
 The sources of the cases are written for CPU tensors; said to be for a GPU they are compiled by the workers, which have no driver, and go
 through the launcher's constructor there.  Kernels of users are left out: the launcher does not take them by default.
@@ -35,7 +35,7 @@ _SECONDS = 300
 
 @dataclass(frozen=True)
 class Share:
-    """Of ``kernels``, those that the launcher takes in every version to choose from; for others, why."""
+    """Number of ``kernels``, of those ``taken`` by the launcher in every version to choose from, and ``reasons`` for the others."""
 
     kernels: int
     taken: int
@@ -70,7 +70,7 @@ def recorded() -> Iterator[dict[str, str]]:
 
 
 def share(sources: dict[str, str]) -> Share:
-    """Of the kernels in ``sources``; the workers compile for the GPU from then on."""
+    """Share of the kernels in ``sources``; the workers compile for the GPU from then on."""
     own = {
         source: name for source, name in sources.items() if "@triton_heuristics.user_autotune" not in source
     }

@@ -28,10 +28,13 @@ if TYPE_CHECKING:
     from tri_core.runtime import LoadedKernel, Runtime
     from tri_core.target import DeviceInfo, Target
 
-__all__ = ["VERSIONS", "Skipped", "add_knobs", "compile_reported", "load_reported", "trials"]
+__all__ = ["CHOICES", "VERSIONS", "Skipped", "add_knobs", "compile_reported", "load_reported", "trials"]
 
 #: called with source, target and options of every version that a launch needs for the first time in this process
 VERSIONS = HookChain()
+#: called after every tuning with the kernel, the target, the key and the digest of configurations that name the choice in
+#: the store, the text of the configuration and its times (ms)
+CHOICES = HookChain()
 _is_trial: ContextVar[bool] = ContextVar("tri_is_trial", default=False)
 
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,10 @@ from tri_core import forks, knobs
 from tri_core.errors import BackendError, TriError
 
 if TYPE_CHECKING:
+    from tri.compiler.source import ASTSource
     from tri.launch.jobs import CompileJob
     from tri_core.compiler import CompiledKernel
+    from tri_core.target import Target
 
 __all__ = ["Beside", "Worker", "begin", "most_workers", "worker"]
 
@@ -81,6 +83,16 @@ class Worker:
     def is_alive(self) -> bool:
         """Whether it still runs."""
         return self._process.poll() is None
+
+    def kernel(self, source: ASTSource, target: Target, options: Mapping[str, Any]) -> CompiledKernel:
+        """The kernel of ``source``, compiled here unless memory or the store has it; the caller's process knows it then."""
+        from tri.launch.jobs import make_job
+        from tri_core.compiler import adopt, lookup
+
+        found = lookup(source, target, options)
+        if found is not None:
+            return found
+        return adopt(self.compile(make_job(source, target, options)), source, target, options)
 
     def compile(self, job: CompileJob) -> CompiledKernel:
         """The kernel of ``job``; the TriError that it met, BackendError where the worker ends."""

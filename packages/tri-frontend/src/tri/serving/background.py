@@ -54,14 +54,12 @@ def compile_meanwhile(attempt: Attempt) -> bool:
 def _compile(
     source: ASTSource, target: Target, options: dict[str, object], name: tuple[str, str, str]
 ) -> None:
-    from tri.launch.jobs import make_job
     from tri.launch.workers import worker
-    from tri_core.compiler import adopt
 
     try:
         # without the bundle nothing is refused
         with _turn, knobs.scope(BUNDLE=None), worker() as hand:
-            adopt(hand.compile(make_job(source, target, options)), source, target, options)
+            hand.kernel(source, target, options)
         logger.info("%s is compiled for %s: launches find it now", source.name, target)
     except TriError as error:
         logger.warning("%s cannot be compiled for %s: %s", source.name, target, error)

@@ -39,11 +39,8 @@ def record(path: str | Path) -> Iterator[None]:
         knobs.assign("RECORD", before)
 
 
-def add_version(source: ASTSource, target: Target, options: Mapping[str, Any]) -> None:
-    """Add what a launch compiles, where ``TRI_RECORD`` is set."""
-    path = knobs.get("RECORD")
-    if path is None:
-        return
+def add_version(path: Path, source: ASTSource, target: Target, options: Mapping[str, Any]) -> None:
+    """Add what a launch compiles to the manifest ``path``."""
     try:
         line: Version | LeftOut = Version.of(source, str(target.key), options)
     except OptionError as error:
@@ -52,12 +49,9 @@ def add_version(source: ASTSource, target: Target, options: Mapping[str, Any]) -
 
 
 def add_choice(
-    function: Kernel, target: Target, key: str, among: str, choice: str, ms: Sequence[float]
+    path: Path, function: Kernel, target: Target, key: str, among: str, choice: str, ms: Sequence[float]
 ) -> None:
-    """Add what a tuner chose, where ``TRI_RECORD`` is set."""
-    path = knobs.get("RECORD")
-    if path is None:
-        return
+    """Add what a tuner chose to the manifest ``path``."""
     try:
         reference = Reference.of(function)
     except OptionError:

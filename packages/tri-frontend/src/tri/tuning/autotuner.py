@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from tri.context import chosen
 from tri.launch.asynchronous import active_mode
 from tri.launch.mocks import has_mocks
-from tri.launch.reported import VERSIONS, trials
+from tri.launch.reported import CHOICES, VERSIONS, trials
 from tri.launch.request import arguments_only, grid_and_warmup, warm_up_keywords
 from tri.tuning import report, results
 from tri.tuning.arrays import copy_of, device_of, restore, zero
@@ -240,7 +240,7 @@ class Autotuner(Wrapper):
         if knobs.get("RECORD") is not None:
             VERSIONS(*self._plan(best, args, kwargs))
             named = (results.text_of(key), results.among(kept), str(best))
-            report.CHOICES(self.base_fn, target, *named, timings.get(best, ()))
+            CHOICES(self.base_fn, target, *named, timings.get(best, ()))
         self.bench_time = time.perf_counter() - begin
         facts = {"fn": self, "key": key, "best_config": best, "timings": timings, "cached": cached}
         report.tell_choice(self.__name__, {**facts, "seconds": self.bench_time, "failures": self.failures})

@@ -248,13 +248,7 @@ class _Shared:
 
 
 def _beside(hand: Worker, source: ASTSource, target: Target, options: Mapping[str, Any]) -> CompiledKernel:
-    """The kernel, compiled by worker ``hand`` unless memory or the store has it."""
-    from tri.launch.jobs import make_job
-    from tri_core.compiler import adopt, lookup
-
+    """The kernel, made by worker ``hand``, but for text that is put in place of a stage: its file is this process's."""
     if "ir_override" in options:
         return _here(source, target, options)
-    found = lookup(source, target, options)
-    if found is not None:
-        return found
-    return adopt(hand.compile(make_job(source, target, options)), source, target, options)
+    return hand.kernel(source, target, options)

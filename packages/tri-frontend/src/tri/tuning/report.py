@@ -12,16 +12,13 @@ from tri.tuning.config import Config
 from tri_core import knobs
 from tri_core.errors import AutotuneError, TriError
 
-__all__ = ["CHOICES", "LISTENERS", "none_works", "tell_choice", "tell_skipped"]
+__all__ = ["LISTENERS", "none_works", "tell_choice", "tell_skipped"]
 
 logger = logging.getLogger("tri.autotune")
 
 #: called with keywords after every tuning: ``fn``, ``key``, ``best_config``, ``timings`` (ms), ``seconds``,
 #: ``cached`` and ``failures``
 LISTENERS = HookChain()
-#: called after every tuning with the kernel, the target, the key and the digest of configurations that name the choice in
-#: the store, the text of the configuration and its times (ms)
-CHOICES = HookChain()
 
 
 def tell_choice(name: str, facts: Mapping[str, Any]) -> None:

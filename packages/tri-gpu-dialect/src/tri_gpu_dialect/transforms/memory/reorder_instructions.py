@@ -37,7 +37,7 @@ from tri_gpu_dialect.transforms.memory.placement import bytes_needed
 
 __all__ = ["ReorderInstructions"]
 
-#: warps of a partition that take turns while others wait for memory or a barrier
+#: resident warps of a partition that hide the latency of memory and barriers
 _WARPS = 2
 
 #: ops, beside pure ones and views, that write no buffer which anybody reads yet, and order nothing
