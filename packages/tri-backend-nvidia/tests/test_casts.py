@@ -35,11 +35,34 @@ def test_to_fp8_is_one_instruction(fp8, other, arch):
 
 
 @pytest.mark.parametrize("fp8", ["f8E4M3FN", "f8E5M2"])
-@pytest.mark.parametrize("other", ["f32", "f16", "f64"])
+@pytest.mark.parametrize("other", ["f32", "f16", "bf16", "f64"])
 def test_from_fp8(fp8, other):
     ptx = kernel_ptx(casting(fp8, other), G)
     assert "cvt.rn.f16x2.e" in ptx
     assembled(ptx)
+
+
+def casting_all(source, result, count):
+    def body(b, hw, arguments):
+        type_ = b.vector_type(getattr(b, TYPES[source]), count)
+        values = b.unpack(b.load(arguments[0], type_))
+        b.store(b.pack(hw.casts(b, values, source, result, "rtne")), arguments[0])
+
+    return body
+
+
+@pytest.mark.parametrize("fp8", ["f8E4M3FN", "f8E5M2"])
+@pytest.mark.parametrize("other", ["f32", "f16", "bf16"])
+def test_neighbours_are_cast_by_one_instruction(fp8, other):
+    to, back = (kernel_ptx(casting_all(*pair, 8), G) for pair in ((other, fp8), (fp8, other)))
+    assert to.count("cvt.rn.satfinite") == 4
+    assert back.count("cvt.rn.f16x2") == 4
+    assembled(to)
+    assembled(back)
+
+
+def test_the_last_of_an_odd_number_is_cast_alone():
+    assert kernel_ptx(casting_all("f8E4M3FN", "bf16", 3), G).count("cvt.rn.f16x2") == 2
 
 
 @pytest.mark.parametrize("result", ["f16", "bf16"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tri_backend_nvidia import math as words
-from tri_backend_nvidia.casts import cast
+from tri_backend_nvidia.casts import cast, cast_all
 from tri_backend_nvidia.debugging import assert_fail
 from tri_backend_nvidia.machine import (
     AtomicCasOp,
@@ -460,6 +460,12 @@ class NvidiaPrimitives(Primitives):
     def cast(self, b: Builder, value: ir.Value, source: str, target: str, rounding: str) -> ir.Value | None:
         """``cvt`` for what the hardware converts."""
         return cast(b, self.target, value, source, target, rounding)
+
+    def casts(
+        self, b: Builder, values: Sequence[ir.Value], source: str, target: str, rounding: str
+    ) -> Sequence[ir.Value] | None:
+        """``cvt`` of two values at a time."""
+        return cast_all(b, self.target, values, source, target, rounding)
 
     # --- debugging ----------------------------------------------------------------------------------------
 

@@ -33,11 +33,13 @@ def test_in_bf16(function: Callable[..., str], after: Callable[..., str]) -> Non
            CHECK: %[[A:.*]] = "tt.reshape"
            CHECK-SAME: tensor<16x64xbf16>
            CHECK: "arith.maxui"
+           CHECK: %[[E:.*]] = "tt.bitcast"
+           CHECK-SAME: tensor<16x2xbf16>
+           CHECK: %[[N:.*]] = "arith.constant"() <{value = dense<0x7FC0> : tensor<16x2xbf16>}>
+           CHECK: "arith.select"(%{{.*}}, %[[N]], %[[E]])
            CHECK: "tt.broadcast"
            CHECK: %[[S:.*]] = "tt.reshape"
-           CHECK: %[[P:.*]] = "arith.mulf"(%[[A]], %[[S]])
-           CHECK: %[[N:.*]] = "arith.constant"() <{value = dense<0x7FC0> : tensor<16x64xbf16>}>
-           CHECK: %[[X:.*]] = "arith.select"(%{{.*}}, %[[N]], %[[P]])
+           CHECK: %[[X:.*]] = "arith.mulf"(%[[A]], %[[S]])
            CHECK: %[[B:.*]] = "tt.fp_to_fp"(%arg1)
            CHECK: "tt.dot"(%[[X]], %[[B]], %arg2) {inputPrecision = 2 : i32}""",
     )

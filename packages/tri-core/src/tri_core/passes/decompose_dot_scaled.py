@@ -159,15 +159,13 @@ def _scaled(op: ir.Operation, operand: _Operand, compute: ir.Type, fast: bool) -
     value = _converted(op, operand, compute)
     if operand.scale is None:
         return value
-    scale = _spread(op, _scale(op, operand.scale, compute), operand.k, ir.RankedTensorType(value.type).shape)
-    value = make(op, "arith.mulf", value.type, [value, scale])
-    if fast or not isinstance(ir.RankedTensorType(operand.scale.type).element_type, ir.IntegerType):
-        return value
-    invalid = _spread(
-        op, _equal(op, operand.scale, _INVALID), operand.k, ir.RankedTensorType(value.type).shape
-    )
-    nan = ir.DenseElementsAttr.get_splat(value.type, ir.FloatAttr.get(compute, float("nan")))
-    return _select(op, invalid, constant(op, nan), value)
+    scale = _scale(op, operand.scale, compute)
+    if not fast and isinstance(ir.RankedTensorType(operand.scale.type).element_type, ir.IntegerType):
+        # of the scales, which are few: a product with NaN is NaN
+        nan = ir.DenseElementsAttr.get_splat(scale.type, ir.FloatAttr.get(compute, float("nan")))
+        scale = _select(op, _equal(op, operand.scale, _INVALID), constant(op, nan), scale)
+    spread = _spread(op, scale, operand.k, ir.RankedTensorType(value.type).shape)
+    return make(op, "arith.mulf", value.type, [value, spread])
 
 
 def _converted(op: ir.Operation, operand: _Operand, compute: ir.Type) -> ir.Value:
