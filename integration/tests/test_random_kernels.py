@@ -18,6 +18,7 @@ from integration.random_kernels import running
 from integration.random_kernels.failures import DISAGREEMENT, Failure
 from integration.random_kernels.persist import load, save
 from integration.random_kernels.productions.functions import EPSILON, FUNCTIONS, call_of
+from integration.random_kernels.productions.shapes import indices_of
 from integration.random_kernels.program import RandomKernel, Stored, steps
 from integration.random_kernels.running import Disagreement, check
 from integration.random_kernels.semantics import divide, fma, shift
@@ -113,6 +114,12 @@ def test_a_fault_with_overlaps_is_found_and_shrinks(monkeypatch: pytest.MonkeyPa
 def test_an_opencl_device_agrees() -> None:
     for number in range(300, 312):
         check(seeded(20261120, number), ["numpy", "intel"], lambda target, error: None)
+
+
+@pytest.mark.parametrize(("size", "narrow"), [(256, True), (512, False)])
+def test_a_mask_fits_its_index(size: int, narrow: bool) -> None:
+    """A gather masks its index with ``size - 1``, which 8 bits hold for 256 elements alone."""
+    assert ("uint8" in indices_of(size)) is narrow
 
 
 @pytest.mark.parametrize("path", _FOUND, ids=lambda path: path.stem)

@@ -9,7 +9,7 @@ from integration.random_kernels.production import Production
 from integration.random_kernels.program import Parameters, Step
 from integration.random_kernels.values import Array, Shape, Value
 
-__all__ = ["PRODUCTIONS"]
+__all__ = ["PRODUCTIONS", "indices_of"]
 
 
 def _reshape(d: Draft) -> None:
@@ -98,13 +98,16 @@ def _reverse(d: Draft) -> None:
     d.step("reverse", (x,), x.dtype, x.shape, axis=d.integer(0, len(x.shape) - 1))
 
 
+def indices_of(size: int) -> list[str]:
+    """Integer types that hold ``size - 1``: a constant beyond a type's range is refused beside a value of that type."""
+    return [t for t in ("int32", "int64", "int16", "uint8", "uint64") if size - 1 <= np.iinfo(t).max]
+
+
 def _gather(d: Draft) -> None:
     x = d.pick(ranks=(1, 2))
     axis = d.integer(0, len(x.shape) - 1)
     index = d.pick(floats=False, ranks=(1,)) if len(x.shape) == 1 else d.load(x.shape)
-    index = d.cast(
-        index, d.text("int32", "int64", "int16", "uint8", "uint64") if x.shape[axis] < 2**15 else "int32"
-    )
+    index = d.cast(index, d.text(*indices_of(x.shape[axis])))
     d.step("gather", (x, index), x.dtype, index.shape, most=x.shape[axis] - 1, axis=axis)
 
 
