@@ -38,9 +38,11 @@ def triton_key() -> str:
     No driver is called, whatever device there is: PyTorch's Inductor asks before it forks processes that compile.
     """
     from tri.compat.triton.torch_versions import check_torch
+    from tri.compat.triton.torch_workers import preload
     from tri_core.plugins import manager
 
     check_torch()
+    preload()
     facts = [fact for info in manager().backends().values() for fact in _facts(info)]
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
