@@ -172,7 +172,7 @@ def _vision(name: str, small: bool, batch: int, **settings: Any) -> Model:
     library: Any = importlib.import_module("timm")
     side, count = (64, 2) if small else (224, batch)
     sized = {**settings, "num_classes": 10} if small else {}
-    module = library.create_model(name, pretrained=False, drop_rate=0.0, **sized)
+    module = library.create_model(name, pretrained=False, drop_rate=0.0, drop_path_rate=0.0, **sized)
     return Model(module, (torch.randn(count, 3, side, side),), torch.randint(0, 10, (count,)))
 
 
@@ -211,8 +211,7 @@ def swin(small: bool) -> Model:
 @_model("timm")
 def mixer(small: bool) -> Model:
     """MLP-Mixer: a GEMM over patches and one over channels."""
-    sizes = {"img_size": 64, "embed_dim": 64, "num_blocks": 2}
-    return _vision("mixer_b16_224", small, 64, **sizes)
+    return _vision("mixer_s32_224" if small else "mixer_b16_224", small, 64, img_size=64)
 
 
 @_model("torch")
