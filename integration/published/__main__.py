@@ -54,7 +54,9 @@ def main() -> int:
         tri.target(arguments.target) if arguments.target else nullcontext(),
         compiled_for(arguments.compile_for) as compiles,
     ):
-        failed = report(select(arguments.names), arguments.torch, arguments.packages.resolve())
+        failed = report(
+            select(arguments.names, whole=arguments.all), arguments.torch, arguments.packages.resolve()
+        )
     for (target, name), error in compiles.errors.items():
         sys.stdout.write(f"FAIL {target} {name}: {error}\n")
     for target in compiles.targets:

@@ -91,6 +91,16 @@ PROJECTS = {
             extended=("pytest",),
         ),
         Project("mlstm-kernels", "2.0.6", ("mlstm_kernels.torch",), ("einops",)),
+        Project(
+            "helion",
+            "1.5.1",
+            ("helion", "helion.language"),
+            ("filecheck",),
+            ("psutil", "rich", "scikit-learn"),
+            # one configuration for each kernel: each case names those that it tries
+            {"HELION_AUTOTUNE_EFFORT": "none"},
+            nightly=True,
+        ),
         Project("spconv-triton", "1.0.0", ("spconv_triton.pytorch",)),
         Project("xformers", "0.0.35", ("xformers.ops",), nightly=True),
         Project(

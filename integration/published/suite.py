@@ -6,20 +6,23 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from integration.published import ao, cce, conch, fla, gems, liger, more, sage
+from integration.published import ao, cce, conch, fla, gems, liger, more, sage, tiling
 from integration.published.cases import CASES, Bench, Case, Outcome, run
 from integration.published.guards import guarded
+from integration.published.projects import PROJECTS
 from integration.published.tuning import untuned
 
 __all__ = ["MODULES", "report", "select"]
 
 #: the modules that enter cases
-MODULES = (ao, cce, conch, fla, gems, liger, more, sage)
+MODULES = (ao, cce, conch, fla, gems, liger, more, sage, tiling)
 
 
-def select(names: Sequence[str]) -> list[Case]:
-    """The cases whose name holds one of ``names``; all when there are none."""
-    return [c for c in CASES if not names or any(n in c.name for n in names)]
+def select(names: Sequence[str], *, whole: bool = False) -> list[Case]:
+    """The cases whose name holds one of ``names``; all when there are none, those of nightly projects where ``whole``."""
+    if names:
+        return [c for c in CASES if any(n in c.name for n in names)]
+    return [c for c in CASES if whole or not PROJECTS[c.project].nightly]
 
 
 def report(cases: Sequence[Case], device: str, folder: Path) -> int:

@@ -44,6 +44,8 @@ def test_cases_cover_the_list_with_known_projects() -> None:
     assert {case.project for case in cases} < set(PROJECTS)
     assert len({case.name for case in cases}) == len(cases)
     assert [c.name for c in select(["radix"])] == ["flag-gems/radix_sort"]
+    assert {c.project for c in select([], whole=True)} - {c.project for c in cases} == {"helion"}
+    assert [c.name for c in select(["helion/softmax_two"])] == ["helion/softmax_two_pass"]
     assert "liger-kernel==0.8.5" in requirements()
     assert not any(r.startswith("triton==") for r in requirements())
 
@@ -171,7 +173,7 @@ def test_what_a_package_writes_as_it_is_imported_stays_out_of_the_tree(tmp_path:
 def test_large_packages_are_for_the_night() -> None:
     small, whole = requirements(), requirements(whole=True)
     assert set(small) < set(whole)
-    assert {n.partition("==")[0] for n in whole} >= {"unsloth", "xformers"}
+    assert {n.partition("==")[0] for n in whole} >= {"helion", "unsloth", "xformers"}
     assert not [n for n in (*whole, *extended(whole=True)) if n.startswith(("torch==", "triton=="))]
 
 

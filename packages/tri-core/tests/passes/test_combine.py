@@ -55,6 +55,18 @@ SELECTS = [
            CHECK: "tt.print"(%[[L]])""",
     ),
     (
+        "select of a load and a splat of a constant",
+        "%p: tensor<8xptr<f32>>, %m: tensor<8xi1>, %q: tensor<8xptr<f32>>",
+        """%0 = "tt.load"(%p, %m) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8xptr<f32>>, tensor<8xi1>) -> tensor<8xf32>
+           %c = arith.constant 2.0 : f32
+           %s = "tt.splat"(%c) : (f32) -> tensor<8xf32>
+           %1 = arith.select %m, %0, %s : tensor<8xi1>, tensor<8xf32>
+           "tt.store"(%q, %1) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8xptr<f32>>, tensor<8xf32>) -> ()""",
+        """CHECK: %[[C:.*]] = "arith.constant"() <{value = dense<2.000000e+00> : tensor<8xf32>}>
+           CHECK: %[[L:.*]] = "tt.load"(%arg0, %arg1, %[[C]]) {operandSegmentSizes = array<i32: 1, 1, 1>}
+           CHECK-NOT: arith.select""",
+    ),
+    (
         "select of a load by another mask",
         "%p: ptr<f32>, %m: i1, %n: i1, %x: f32",
         """%0 = "tt.load"(%p, %m, %x) {operandSegmentSizes = array<i32: 1, 1, 1>} : (ptr<f32>, i1, f32) -> f32

@@ -8,7 +8,7 @@ from tri_core.dialects.tt import LoadOp, SplatOp
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.views import cast, defining_op
 from tri_core.mlir import ir
-from tri_core.passes.rewriting import constant, make, producer
+from tri_core.passes.rewriting import constant, make
 from tri_core.passes.rules.table import COMBINE, TABLE
 from tri_core.passes.rules.uniform import uniform_attr
 
@@ -64,14 +64,23 @@ def _select_of_load(op: ir.Operation) -> _Values:
         return None
     if load.mask is None or not _same_mask(load.mask, mask):
         return None
-    attribute = uniform_attr(other)
-    if attribute is not None:
-        value = constant(load.operation, producer(other).attributes["value"])  # type: ignore[union-attr]
+    if uniform_attr(other) is not None:
+        value = _again(other, load.operation)
     elif _is_before(other, load.operation):
         value = other
     else:
         return None
     return [_load(op, load.operation, [load.ptr, load.mask, value])]
+
+
+def _again(value: ir.Value, at: ir.Operation) -> ir.Value:
+    """A constant ``value`` before ``at``: its own definition, or the scalar that it is a splat of, may stand behind it."""
+    attribute = uniform_attr(value)
+    if attribute is None:
+        raise ValueError("not constant")
+    if isinstance(value.type, ir.RankedTensorType):
+        return constant(at, ir.DenseElementsAttr.get_splat(value.type, attribute))
+    return constant(at, attribute)
 
 
 def _same_mask(of_load: ir.Value, of_select: ir.Value) -> bool:

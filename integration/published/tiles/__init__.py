@@ -1,0 +1,1 @@
+"""Kernels in Helion's language, whose generator writes Triton for them."""
