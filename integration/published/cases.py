@@ -14,7 +14,7 @@ import torch
 
 from integration.published.projects import load
 
-__all__ = ["CASES", "Bench", "Case", "Check", "Outcome", "case", "gradients", "run"]
+__all__ = ["CASES", "Bench", "Case", "Check", "Outcome", "begin", "case", "gradients", "run"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,13 @@ def _generator(shape: Iterable[int]) -> torch.Generator:
     global _seed
     _seed += 1
     return torch.Generator().manual_seed(_seed * 7919 + sum(shape))
+
+
+def begin() -> None:
+    """Start the random numbers anew: a case's do not depend on what ran before."""
+    global _seed
+    _seed = 0
+    torch.manual_seed(0)
 
 
 Body = Callable[[Bench], Iterable[Check]]
@@ -126,9 +133,7 @@ def _brief(error: Exception) -> list[str]:
 
 def run(item: Case, bench: Bench) -> Outcome:
     """Run one case; an exception becomes the outcome's failure."""
-    global _seed
-    _seed = 0
-    torch.manual_seed(0)
+    begin()
     start = time.perf_counter()
     try:
         checks = tuple((c.name, c.error, c.tolerance) for c in item.body(bench))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from tri.tuning.autotuner import Autotuner
-
-__all__ = ["chosen", "untuned"]
+__all__ = ["Kept", "chosen", "untuned"]
 
 #: kernels whose first configuration does not do: what the kept one has
 _KEPT = {
@@ -18,19 +17,44 @@ _KEPT = {
 }
 
 
-def chosen(name: str, configs: list[Any]) -> list[Any]:
-    """The first of ``configs``, or the first with what the kernel ``name`` needs."""
+def chosen(name: str, configs: list[Any], number: int = 0) -> list[Any]:
+    """Configuration ``number`` (counted round) of those of ``configs`` with what the kernel ``name`` needs; of all, where none has it."""
     wanted = _KEPT.get(name, {}).items()
-    return [c for c in configs if wanted <= c.kwargs.items()][:1] or configs[:1]
+    found = [c for c in configs if wanted <= c.kwargs.items()] or configs
+    return found[number % len(found) :][:1] if found else []
+
+
+class Kept:
+    """Which configuration the tuned kernels have; the first, until :meth:`use` says another."""
+
+    def __init__(self) -> None:
+        self._made: list[tuple[Any, str, list[Any]]] = []
+
+    def add(self, tuner: Any, name: str, configs: list[Any]) -> None:
+        """Remember a tuner with all of its configurations."""
+        self._made.append((tuner, name, configs))
+
+    def use(self, number: int) -> None:
+        """Have each tuner use its configuration ``number``, counted round."""
+        for tuner, name, configs in self._made:
+            if len(configs) > 1:
+                tuner.configs = chosen(name, configs, number)
 
 
 @contextmanager
-def untuned() -> Iterator[None]:
-    """Kernels that are made inside of the ``with`` block keep one of their configurations."""
-    whole = Autotuner.__init__
+def untuned() -> Iterator[Kept]:
+    """Kernels that are made inside of the ``with`` block keep one of their configurations.
 
-    def init(self: Autotuner, fn: Any, arg_names: Any, configs: Any, *args: Any, **kwargs: Any) -> None:
-        whole(self, fn, arg_names, chosen(getattr(fn, "__name__", ""), list(configs)), *args, **kwargs)
+    Of whichever ``triton`` is imported: tri, where it stands in for that, or Triton itself.
+    """
+    tuner = importlib.import_module("triton.runtime.autotuner").Autotuner
+    whole = tuner.__init__
+    kept = Kept()
 
-    with mock.patch.object(Autotuner, "__init__", init):
-        yield
+    def init(self: Any, fn: Any, arg_names: Any, configs: Any, *args: Any, **kwargs: Any) -> None:
+        name, listed = getattr(fn, "__name__", ""), list(configs or ())
+        whole(self, fn, arg_names, chosen(name, listed), *args, **kwargs)
+        kept.add(self, name, listed)
+
+    with mock.patch.object(tuner, "__init__", init):
+        yield kept

@@ -1,16 +1,21 @@
-"""``python -m integration.strangers record|list``: record kernels of packages, or say what is recorded.
+"""``python -m integration.strangers record|list|compare|pack|timed``: record kernels of packages, say what is recorded, compare, or time operators.
 
 ``record --packages FOLDER --store FILE.jsonl.xz [--keep] [names...]``: run what the packages have, launch nothing, and write down what would
 be launched; ``--keep`` chooses 300 of them for git.  ``list [--store FILE]``: the kernels by class.
 
 ``compare --target T [--triton-python PYTHON --hold] [--every N] --results FOLDER``: compile the kernels in git, print every figure that is
 worse than Triton's and was not; its number is the exit status.  With a Python that has Triton ``--hold`` writes the record anew.
+
+``timed --packages FOLDER --out FOLDER [--gpus N] [--jobs N] [--minutes N] [--part K/N] [names...]``: operators on GPUs, beside Triton's.
+``pack --packages FOLDER --out FILE.tar.xz``: what that needs where nothing can be installed.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -60,6 +65,59 @@ def _compare(arguments: argparse.Namespace) -> int:
     return min(len(new), 1)
 
 
+def _pack(arguments: argparse.Namespace) -> int:
+    from integration.strangers.timed.pack import pack
+
+    size = pack(arguments.packages.resolve(), arguments.out)
+    sys.stdout.write(f"{arguments.out}: {size} bytes\n")
+    return 0
+
+
+def _timed(arguments: argparse.Namespace) -> int:
+    from integration.strangers.timed.fleet import Setting
+    from integration.strangers.timed.run import Plan, run
+    from integration.strangers.timed.table import table
+
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    part, _, parts = arguments.part.partition("/")
+    with tempfile.TemporaryDirectory(prefix="timed-") as place:
+        setting = Setting(
+            arguments.packages.resolve(),
+            Path(place),
+            arguments.device,
+            wide=not arguments.small,
+            other=arguments.triton_python,
+        )
+        plan = Plan(
+            setting,
+            arguments.out,
+            gpus=arguments.gpus,
+            jobs=arguments.jobs,
+            minutes=arguments.minutes,
+            turns=arguments.turns,
+            part=int(part),
+            parts=int(parts or 1),
+            names=tuple(arguments.names),
+        )
+        sys.stdout.write(table(run(plan)))
+    return 0
+
+
+def _parse_timed(timed: argparse.ArgumentParser) -> None:
+    timed.add_argument("--packages", type=Path, required=True, help="the folder where they are installed")
+    timed.add_argument("--out", type=Path, required=True, help="the folder of what is found")
+    timed.add_argument("--device", default="cuda", help="cuda, or cpu to try the harness")
+    timed.add_argument("--small", action="store_true", help="sizes that a processor judges")
+    timed.add_argument("--triton-python", default="", help="a Python that has Triton, where this one has not")
+    timed.add_argument("--gpus", type=int, default=1, help="GPUs that take part")
+    timed.add_argument("--jobs", type=int, default=16, help="processes that compile")
+    timed.add_argument("--minutes", type=float, default=8.0, help="after which nothing is begun")
+    timed.add_argument("--turns", type=int, default=3, help="turns of each implementation")
+    timed.add_argument("--part", default="1/1", help="which part of how many")
+    timed.add_argument("names", nargs="*", help="operators whose names hold one of these; all when left out")
+    timed.set_defaults(run=_timed)
+
+
 def main() -> int:
     """Run one command."""
     parser = argparse.ArgumentParser(prog="integration.strangers", description=__doc__)
@@ -83,6 +141,11 @@ def main() -> int:
     compare.add_argument("--hold", action="store_true", help="write the record anew")
     compare.add_argument("--every", type=int, default=1, help="one of so many kernels")
     compare.set_defaults(run=_compare)
+    packed = commands.add_parser("pack", help="packages for a machine without a registry")
+    packed.add_argument("--packages", type=Path, required=True, help="the folder where they are installed")
+    packed.add_argument("--out", type=Path, required=True, help="the archive")
+    packed.set_defaults(run=_pack)
+    _parse_timed(commands.add_parser("timed", help="operators on GPUs, beside Triton's"))
     arguments = parser.parse_args()
     return int(arguments.run(arguments))
 

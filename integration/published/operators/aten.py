@@ -24,11 +24,15 @@ __all__ = [
     "Call",
     "Recorder",
     "against_pytorch",
+    "asked",
     "calls",
+    "copied",
+    "exact",
     "overload",
     "record",
     "relatives",
     "samples",
+    "tolerance_of",
 ]
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -75,7 +79,7 @@ class Recorder(TorchDispatchMode):
         if name in self.wanted:
             kept = self.calls.get(name, [])
             if len(kept) < _CALLS and _worth_keeping(kept, args, kwargs):
-                call = _copied((args, kwargs))
+                call = copied((args, kwargs))
                 made = func(*args, **kwargs)
                 if _something(made):
                     self.calls.setdefault(name, []).append(call)
@@ -89,7 +93,8 @@ def _something(made: Any) -> bool:
     return not tensors or any(t.numel() for t in tensors)
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
+    """``value`` with copies of its tensors."""
     return tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else copy.copy(t), value)
 
 
@@ -213,14 +218,14 @@ def _samples(name: str, operator: Any, infos: Iterable[Any]) -> Iterator[Call]:
             continue
         torch.manual_seed(0)
         for sample in itertools.islice(info.sample_inputs("cpu", torch.float32), _MANY):
-            call = _fitted(operator._schema, _copied(((sample.input, *sample.args), sample.kwargs)))
+            call = _fitted(operator._schema, copied(((sample.input, *sample.args), sample.kwargs)))
             if call is not None and _worth_keeping([], call[0], {}) and _accepted(operator, call):
                 yield call
 
 
 def _accepted(operator: Any, call: Call) -> bool:
     try:
-        return _something(_asked(operator, _copied(call)))
+        return _something(asked(operator, copied(call)))
     except (RuntimeError, NotImplementedError, IndexError, TypeError):
         return False
 
@@ -330,13 +335,13 @@ def against_pytorch(
     for args, given in found:
         # a package makes tensors on its own device where it is told none
         kwargs = given | {"device": given.get("device") or torch.device("cpu")} if places else given
-        mine, theirs = _copied((args, kwargs)), _exact(operator, _copied((args, kwargs)))
-        want = _asked(operator, theirs) if reference is None else reference(*theirs[0], **theirs[1])
+        mine, theirs = copied((args, kwargs)), exact(operator, copied((args, kwargs)))
+        want = asked(operator, theirs) if reference is None else reference(*theirs[0], **theirs[1])
         for argument in operator._schema.arguments:
             if argument.is_out:
-                exact = theirs[1][argument.name]
-                dtype = exact.dtype if exact.dtype != torch.float64 else torch.float32
-                mine[1][argument.name] = torch.empty(exact.shape, dtype=dtype)
+                made = theirs[1][argument.name]
+                dtype = made.dtype if made.dtype != torch.float64 else torch.float32
+                mine[1][argument.name] = torch.empty(made.shape, dtype=dtype)
         try:
             got = function(*mine[0], **mine[1])
         except Exception as error:
@@ -348,16 +353,16 @@ def against_pytorch(
         if random:
             yield from _same_kind(got, operator(*args, **kwargs))
             continue
-        yield from checks_of("out", got, want, _tolerance(args), _ABSOLUTE)
+        yield from checks_of("out", got, want, tolerance_of(args), _ABSOLUTE)
         for place, argument in enumerate(operator._schema.arguments):
             writes = argument.alias_info is not None and argument.alias_info.is_write
             if writes and not argument.is_out and place < len(args):
-                yield Check(argument.name, mine[0][place], theirs[0][place], _tolerance(args))
+                yield Check(argument.name, mine[0][place], theirs[0][place], tolerance_of(args))
     if declined is not None and not count:
         raise declined
 
 
-def _asked(operator: Any, call: Call) -> Any:
+def asked(operator: Any, call: Call) -> Any:
     """What PyTorch's operator gives; its output is of booleans where it takes no other."""
     args, kwargs = call
     try:
@@ -371,7 +376,9 @@ def _asked(operator: Any, call: Call) -> Any:
     return operator(*args, **kwargs)
 
 
-def _exact(operator: Any, call: Call) -> Call:
+def exact(operator: Any, call: Call) -> Call:
+    """``call`` with floats in float64."""
+
     def wide(value: Any) -> Any:
         if isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16, torch.float32):
             return value.double()
@@ -388,7 +395,8 @@ def _exact(operator: Any, call: Call) -> Call:
     return tree_map(wide, args), wider
 
 
-def _tolerance(args: Any) -> float:
+def tolerance_of(args: Any) -> float:
+    """The largest error that is right, relative to the largest magnitude."""
     narrow = any(
         isinstance(t, torch.Tensor) and t.dtype in (torch.float16, torch.bfloat16)
         for t in tree_flatten(args)[0]

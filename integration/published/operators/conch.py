@@ -24,18 +24,18 @@ __all__ = ["operators"]
 _NAME = "conch-triton-kernels"
 _CASES = {**paged.CASES, **quantized.CASES}
 _KNOWN: dict[str, Callable[[], Any]] = {
-    "x": lambda: recipes.normal(20, 64),
-    "residual": lambda: recipes.normal(20, 64),
-    "weight": lambda: recipes.normal(64),
+    "x": lambda: recipes.normal(recipes.ROWS, recipes.COLUMNS),
+    "residual": lambda: recipes.normal(recipes.ROWS, recipes.COLUMNS),
+    "weight": lambda: recipes.normal(recipes.COLUMNS),
     "epsilon": lambda: 1e-6,
     "variance_epsilon": lambda: 1e-6,
-    "input_tensor": lambda: recipes.normal(20, 64),
+    "input_tensor": lambda: recipes.normal(recipes.ROWS, recipes.COLUMNS),
     "scale": lambda: torch.tensor([0.05]),
-    "positions": lambda: torch.arange(20),
-    "query": lambda: recipes.normal(20, 64),
-    "key": lambda: recipes.normal(20, 64),
+    "positions": lambda: torch.arange(recipes.ROWS),
+    "query": lambda: recipes.normal(recipes.ROWS, recipes.COLUMNS),
+    "key": lambda: recipes.normal(recipes.ROWS, recipes.COLUMNS),
     "head_size": lambda: 32,
-    "cos_sin_cache": lambda: recipes.normal(40, 32),
+    "cos_sin_cache": lambda: recipes.normal(2 * recipes.ROWS, 32),
 }
 
 

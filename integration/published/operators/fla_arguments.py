@@ -14,7 +14,6 @@ from integration.published.operators.references.sequences import wall_cache
 
 __all__ = ["OPTIONAL", "OPTIONS", "known"]
 
-_HEADS = (recipes.BATCH, recipes.TIME, recipes.HEADS)
 #: operators that take gates per feature under a name that others give to a gate per head
 _FEATURES = ("gla", "gsa", "kda", "rwkv6", "hgrn", "precond_kda", "wall_attn")
 #: parameters with defaults that are given where the plain version has them
@@ -30,20 +29,24 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+def _heads() -> tuple[int, int, int]:
+    return recipes.BATCH, recipes.TIME, recipes.HEADS
+
+
 def _same(value: Any) -> Any:
     return value
 
 
 def _rate() -> torch.Tensor:
-    return recipes.normal(*_HEADS).sigmoid()
+    return recipes.normal(*_heads()).sigmoid()
 
 
 def _decay() -> torch.Tensor:
-    return F.logsigmoid(recipes.normal(*_HEADS)) / 4
+    return F.logsigmoid(recipes.normal(*_heads())) / 4
 
 
 def _decays() -> torch.Tensor:
-    return F.logsigmoid(recipes.normal(*_HEADS, recipes.FEATURES)) / 4
+    return F.logsigmoid(recipes.normal(*_heads(), recipes.FEATURES)) / 4
 
 
 def _wall() -> dict[str, Callable[[], Any]]:
@@ -72,7 +75,7 @@ def _nsa() -> dict[str, Callable[[], Any]]:
     return {
         # groups of 16 queries for a key; every block of keys is chosen
         "q": lambda: recipes.unit(heads=16 * recipes.HEADS),
-        "block_indices": lambda: torch.zeros(*_HEADS, 1, dtype=torch.int64),
+        "block_indices": lambda: torch.zeros(*_heads(), 1, dtype=torch.int64),
     }
 
 
@@ -86,7 +89,7 @@ def _attnres() -> dict[str, Callable[[], Any]]:
 
 
 _FAMILIES: Mapping[str, Callable[[], dict[str, Callable[[], Any]]]] = {
-    "gsa": lambda: {"g": lambda: F.logsigmoid(recipes.normal(*_HEADS, 16)) / 4},
+    "gsa": lambda: {"g": lambda: F.logsigmoid(recipes.normal(*_heads(), 16)) / 4},
     "hgrn": lambda: {
         "g": lambda: F.logsigmoid(recipes.normal(recipes.BATCH, recipes.TIME, recipes.FEATURES)) / 4
     },
@@ -97,10 +100,10 @@ _FAMILIES: Mapping[str, Callable[[], dict[str, Callable[[], Any]]]] = {
     "wall_attn_decode": _wall,
     # a scale for each level of a tree over the time, and for the row itself
     "log_linear_attn": lambda: {
-        "level_scales": lambda: recipes.normal(*_HEADS, recipes.TIME.bit_length()).sigmoid(),
+        "level_scales": lambda: recipes.normal(*_heads(), recipes.TIME.bit_length()).sigmoid(),
         # no fewer than features in a block
         **{n: lambda: recipes.unit(features=64) for n in "qk"},
-        "v": lambda: recipes.normal(*_HEADS, 64),
+        "v": lambda: recipes.normal(*_heads(), 64),
     },
 }
 

@@ -19,8 +19,8 @@ from integration.published.projects import load
 __all__ = ["operators"]
 
 _NAME = "mlstm-kernels"
-#: no fewer than keys in a block
-_FEATURES = 64
+#: no fewer than keys in a block, and rows in two
+_FEATURES, _TIME = 64, 128
 
 
 def operators(folder: Path) -> Iterator[Operator]:
@@ -35,7 +35,7 @@ def operators(folder: Path) -> Iterator[Operator]:
 
 
 def _checks(function: Callable[..., Any], reference: Callable[..., Any]) -> Iterator[Check]:
-    heads = (recipes.BATCH, recipes.HEADS, 128)
+    heads = (recipes.BATCH, recipes.HEADS, max(recipes.TIME, _TIME))
     known = {n: partial(recipes.normal, *heads, _FEATURES) for n in "qkv"}
     known |= {n: partial(recipes.normal, *heads) for n in "if"}
     given = recipes.arguments(function, known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,10 +12,51 @@ import torch.nn.functional as F
 
 from integration.published.operators.operator import NoArguments
 
-__all__ = ["BATCH", "FEATURES", "HEADS", "TIME", "arguments", "attention", "normal", "start", "unit"]
+__all__ = [
+    "BATCH",
+    "COLUMNS",
+    "FEATURES",
+    "HEADS",
+    "ROWS",
+    "SMALL",
+    "TIME",
+    "WIDE",
+    "Sizes",
+    "arguments",
+    "attention",
+    "normal",
+    "start",
+    "unit",
+    "use",
+]
 
-BATCH, TIME, HEADS, FEATURES = 1, 64, 2, 32
+
+@dataclass(frozen=True)
+class Sizes:
+    """Elements along each dimension: of sequences, and of matrices."""
+
+    batch: int
+    time: int
+    heads: int
+    features: int
+    rows: int
+    columns: int
+
+
+#: what a processor judges in a second, and what fills a GPU
+SMALL = Sizes(batch=1, time=64, heads=2, features=32, rows=20, columns=64)
+WIDE = Sizes(batch=4, time=2048, heads=8, features=64, rows=4096, columns=4096)
+BATCH, TIME, HEADS, FEATURES = SMALL.batch, SMALL.time, SMALL.heads, SMALL.features
+ROWS, COLUMNS = SMALL.rows, SMALL.columns
 _SLOTS = 16
+
+
+def use(sizes: Sizes) -> None:
+    """Have all arguments that are made from now on of ``sizes``."""
+    global BATCH, TIME, HEADS, FEATURES, ROWS, COLUMNS
+    BATCH, TIME, HEADS, FEATURES = sizes.batch, sizes.time, sizes.heads, sizes.features
+    ROWS, COLUMNS = sizes.rows, sizes.columns
+
 
 _generator = torch.Generator()
 

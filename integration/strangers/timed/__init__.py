@@ -1,0 +1,1 @@
+"""Strangers' operators, timed on a GPU against Triton, kernel by kernel."""
