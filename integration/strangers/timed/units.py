@@ -73,10 +73,17 @@ def gems_calls(package: Any) -> dict[str, list[aten.Call] | str]:
             continue
         try:
             own = OWN.get(name)
-            found[name] = list(own()) if own else aten.calls(name, recorded, _required(function), infos)
+            calls = own() if own else aten.calls(name, recorded, _required(function), infos)
+            found[name] = [_portable(call) for call in calls]
         except NoArguments as error:
             found[name] = str(error)
     return found
+
+
+def _portable(call: aten.Call) -> aten.Call:
+    """``call`` without a memory format that is the default, which cannot be pickled."""
+    args, kwargs = call
+    return args, {n: v for n, v in kwargs.items() if v is not torch.preserve_format}
 
 
 def _required(function: Any) -> frozenset[str]:
