@@ -312,6 +312,26 @@ def card(session: nox.Session) -> None:
 
 
 @nox.session
+def strangers(session: nox.Session) -> None:
+    """Kernels of strangers: ``nox -s strangers``; operators timed beside Triton: ``-- --gpu --packages FOLDER --out FOLDER``.
+
+    Without ``--gpu`` the kernels in git are compiled, and figures that are worse than held are told: ``-- [--target amd:gfx942] [--every N]``.
+    """
+    arguments = list(session.posargs)
+    if "--gpu" in arguments:
+        arguments.remove("--gpu")
+        session.install("torch", "triton", "numpy")
+        _install(session, [*CORE, *GPU, "tri-backend-nvidia"])
+        session.run("python", "-m", "integration.strangers", "timed", *arguments)
+        return
+    _install(session, [*CORE, *GPU, "tri-backend-amd", "tri-backend-nvidia"])
+    if "--target" not in arguments:
+        arguments += ["--target", "amd:gfx942"]
+    results = str(Path(session.create_tmp()) / "results")
+    session.run("python", "-m", "integration.strangers", "compare", "--results", results, *arguments)
+
+
+@nox.session
 def language(session: nox.Session) -> None:
     """Probe every public name of Triton 3.9 on every backend, and write ``docs/language.md``."""
     _install(session, _packages(), editable=True)

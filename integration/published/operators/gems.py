@@ -16,7 +16,7 @@ from integration.published.operators.operator import Operator
 from integration.published.operators.references.others import CASES
 from integration.published.projects import load
 
-__all__ = ["operators"]
+__all__ = ["operators", "required"]
 
 _NAME = "flag-gems"
 
@@ -53,11 +53,11 @@ def _checks(name: str, function: object, recorded: dict[str, list[aten.Call]]) -
         yield from CASES[name](function)
         return
     own = OWN.get(name)
-    found = aten.calls(name, recorded, _required(function), aten.samples()) if own is None else list(own())
+    found = aten.calls(name, recorded, required(function), aten.samples()) if own is None else list(own())
     yield from aten.against_pytorch(name, function, found, REFERENCES.get(name))
 
 
-def _required(function: Callable[..., Any]) -> frozenset[str]:
+def required(function: Callable[..., Any]) -> frozenset[str]:
     """The parameters that ``function`` must be given."""
     try:
         parameters = inspect.signature(function).parameters.values()

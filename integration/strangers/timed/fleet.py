@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -61,7 +62,9 @@ class Process:
     def start(self) -> None:
         """Start it, if it does not run."""
         if self._process is None:
-            log = (self.setting.place / f"{self.implementation}-{self.gpu}-{time.monotonic_ns()}.log").open("wb")
+            log = (self.setting.place / f"{self.implementation}-{self.gpu}-{time.monotonic_ns()}.log").open(
+                "wb"
+            )
             self._process = subprocess.Popen(
                 self.setting.command(self.implementation),
                 env=self.setting.environment(self.gpu),
@@ -78,11 +81,9 @@ class Process:
         self.start()
         assert self._process is not None
         assert self._process.stdin is not None
-        try:
+        with contextlib.suppress(BrokenPipeError):  # its end is the answer
             self._process.stdin.write(json.dumps({"do": do, **request}).encode() + b"\n")
             self._process.stdin.flush()
-        except BrokenPipeError:
-            pass  # its end is the answer
 
     def receive(self) -> dict[str, Any]:
         """The answer to what was asked; how the process ended, where it did."""
@@ -122,10 +123,8 @@ class Process:
         if process is None:
             return None
         if process.stdin is not None:
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
-            except BrokenPipeError:
-                pass
         try:
             status = process.wait(5)
         except subprocess.TimeoutExpired:

@@ -14,7 +14,17 @@ _SUFFIXES = frozenset({".py", ".yaml", ".yml", ".json", ".toml"})
 _NAMES = frozenset({"METADATA", "entry_points.txt"})
 #: folders that no operator needs
 _OUT = frozenset(
-    {"__pycache__", "test", "tests", "testing_suite", "helion", "spconv_triton", "expecttest", "benchmarks", "bin"}
+    {
+        "__pycache__",
+        "test",
+        "tests",
+        "testing_suite",
+        "helion",
+        "spconv_triton",
+        "expecttest",
+        "benchmarks",
+        "bin",
+    }
 )
 #: what other makers' devices are tuned to
 _BACKENDS = ("flag_gems", "runtime", "backend")

@@ -169,7 +169,12 @@ def _write(plan: Plan, rows: list[Row]) -> None:
     with (plan.out / f"kernels-{name}.jsonl").open("w") as file:
         for row in rows:
             for line in lines(row):
-                record = {"unit": row.unit, "kernel": line.kernel, "tri_us": line.tri, "triton_us": line.triton}
+                record = {
+                    "unit": row.unit,
+                    "kernel": line.kernel,
+                    "tri_us": line.tri,
+                    "triton_us": line.triton,
+                }
                 record |= {"ratio": line.ratio, "verdict": verdict(row), "config": row.config}
                 file.write(json.dumps(record) + "\n")
     (plan.out / f"table-{name}.md").write_text(table(rows))

@@ -82,7 +82,10 @@ def apart(ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]]) ->
 
 def _off(check: Mapping[str, Any]) -> dict[str, float]:
     """The errors of a check that are not allowed, by name."""
-    return {name: error for name, error, allowed in check.get("errors", ()) if not error <= allowed}
+    errors = check.get("errors", ())
+    return {
+        n: math.inf if math.isnan(error) else error for n, error, allowed in errors if not error <= allowed
+    }
 
 
 def verdict(row: Row) -> str:
@@ -135,10 +138,11 @@ def table(rows: Sequence[Row]) -> str:
     all_lines = [line for row in rows for line in lines(row) if line.ratio > 0]
     sized = [line for line in all_lines if min(line.tri, line.triton) >= _SMALL]
     by_unit = {row.unit: row for row in rows}
+    means = [_mean([line.ratio for line in some]) for some in (all_lines, sized)]
     text = [
         f"{len(rows)} operators: " + ", ".join(f"{n} {name}" for name, n in judged.most_common()),
-        f"{len(all_lines)} kernels timed, {len({line.kernel for line in all_lines})} names; Triton's time over tri's, geometric mean: "
-        f"{_mean([line.ratio for line in all_lines])}; of {len(sized)} that take {_SMALL:g} us or more: {_mean([line.ratio for line in sized])}",
+        f"{len(all_lines)} kernels timed, {len({line.kernel for line in all_lines})} names",
+        f"Triton's time over tri's, geometric mean: {means[0]}; of {len(sized)} that take {_SMALL:g} us or more: {means[1]}",
         f"below {LOSES}: {sum(line.ratio < LOSES for line in all_lines)}, of these {sum(line.ratio < LOSES for line in sized)} of {_SMALL:g} us or more",
         "",
         "| ratio | tri us | Triton us | operator | kernel | versions |",

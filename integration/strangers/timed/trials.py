@@ -14,7 +14,17 @@ from integration.published.operators import aten
 from integration.published.operators.operator import checks_of
 from integration.strangers.timed.widen import widened
 
-__all__ = ["Result", "Trial", "differentiated", "error_of", "judged", "of_checks", "of_pytorch", "on", "tensors"]
+__all__ = [
+    "Result",
+    "Trial",
+    "differentiated",
+    "error_of",
+    "judged",
+    "of_checks",
+    "of_pytorch",
+    "on",
+    "tensors",
+]
 
 #: terms of size 1 cancel: errors that are allowed of small results
 _ABSOLUTE = 1e-6

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from torch.utils._pytree import tree_flatten
 
 from integration.published.cases import Bench, Case, Check
 from integration.published.operators import aten, conch, fla, mlstm, recipes
+from integration.published.operators.gems import required
 from integration.published.operators.gems_arguments import OWN, REFERENCES
 from integration.published.operators.operator import NoArguments, Operator
 from integration.published.operators.references.others import CASES as OTHERS
@@ -73,7 +73,7 @@ def gems_calls(package: Any) -> dict[str, list[aten.Call] | str]:
             continue
         try:
             own = OWN.get(name)
-            calls = own() if own else aten.calls(name, recorded, _required(function), infos)
+            calls = own() if own else aten.calls(name, recorded, required(function), infos)
             found[name] = [_portable(call) for call in calls]
         except NoArguments as error:
             found[name] = str(error)
@@ -84,14 +84,6 @@ def _portable(call: aten.Call) -> aten.Call:
     """``call`` without a memory format that is the default, which cannot be pickled."""
     args, kwargs = call
     return args, {n: v for n, v in kwargs.items() if v is not torch.preserve_format}
-
-
-def _required(function: Any) -> frozenset[str]:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return frozenset()
-    return frozenset(p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD)
 
 
 def _gems(folder: Path, device: str, *, wide: bool) -> Iterator[Unit]:
@@ -124,9 +116,7 @@ def _lifted(
         given = on(device, (args, kwargs))
         made = function(*given[0], **given[1])
         # what was written in place
-        for host, there in zip(
-            tree_flatten((args, kwargs))[0], tree_flatten(given)[0], strict=True
-        ):
+        for host, there in zip(tree_flatten((args, kwargs))[0], tree_flatten(given)[0], strict=True):
             if isinstance(host, torch.Tensor) and host is not there and not host.requires_grad:
                 host.copy_(there.detach())
         return on("cpu", made)

@@ -1,4 +1,4 @@
-"""``python -m integration.strangers.timed.worker IMPLEMENTATION FOLDER DEVICE KEPT [--small]``: a process that runs units as it is told.
+"""``python -m integration.strangers.timed.worker IMPLEMENTATION FOLDER DEVICE KEPT [--small]``: a process that runs units on request.
 
 A line of JSON comes for each request, and one goes back, after :data:`ANSWER`.  ``check`` runs a unit once in poisoned memory and compares it with its
 reference; ``turn`` times it; ``keep`` writes what its kernels were compiled to below ``KEPT``.
@@ -61,7 +61,9 @@ def _limited() -> Iterator[None]:
 class Worker:
     """The units in this process, and the trials of the one that it runs."""
 
-    def __init__(self, folder: Path, device: str, kept: Path, *, wide: bool, tuners: Any, functions: Any) -> None:
+    def __init__(
+        self, folder: Path, device: str, kept: Path, *, wide: bool, tuners: Any, functions: Any
+    ) -> None:
         from integration.strangers.timed.units import units
 
         self.device, self.kept = device, kept
@@ -244,4 +246,10 @@ def main(implementation: str, folder: Path, device: str, kept: Path, *, wide: bo
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]).resolve(), sys.argv[3], Path(sys.argv[4]), wide="--small" not in sys.argv)
+    main(
+        sys.argv[1],
+        Path(sys.argv[2]).resolve(),
+        sys.argv[3],
+        Path(sys.argv[4]),
+        wide="--small" not in sys.argv,
+    )
