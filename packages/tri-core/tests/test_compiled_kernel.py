@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
 import weakref
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from tri_core.compiler import CompiledKernel
 from tri_core.compiler import compile as compile_source
+from tri_core.errors import LaunchError
 
 
 @pytest.fixture
@@ -53,3 +55,18 @@ def test_copies_are_loaded_by_themselves(kernel: CompiledKernel, copied: Any) ->
     assert (made.hash, made.loaded) == (kernel.hash, {})
     made.loaded["registers"] = 18
     assert kernel.n_regs == 17
+
+
+def test_what_a_program_without_tri_launches_it_by(kernel: CompiledKernel) -> None:
+    schema = kernel.launch_metadata_schema
+    assert schema == {
+        "entry_name": kernel.metadata.entry,
+        "num_warps": kernel.num_warps,
+        "num_ctas": 1,
+        "shared_mem": kernel.shared,
+    }
+    clustered = dataclasses.replace(kernel.metadata, attrs={**kernel.metadata.attrs, "num_ctas": 2})
+    made = CompiledKernel(clustered, kernel.asm, kernel.image)
+    with pytest.raises(LaunchError, match=f"{kernel.name} .* is launched by tri alone") as refused:
+        _ = made.launch_metadata_schema
+    assert "cpp_wrapper" in str(refused.value)

@@ -87,9 +87,24 @@ def halved(value: Any, _semantic: Any = None) -> Any:
     return tl.constexpr(value.value // 2)
 
 
+def doubled_by_mark(value: Any, *, _semantic: Any) -> Any:
+    assert isinstance(value, tl.constexpr)
+    assert _semantic is not None
+    return tl.constexpr(value.value * 2)
+
+
+#: as PyTorch's own decorator marks functions
+doubled_by_mark.__triton_builtin__ = True  # type: ignore[attr-defined]
+
+
 @tri.jit
 def stores_halved(out_ptr):
     tl.store(out_ptr, halved(84))
+
+
+@tri.jit
+def stores_doubled(out_ptr):
+    tl.store(out_ptr, doubled_by_mark(21))
 
 
 def test_a_function_of_a_library_is_called_from_kernels() -> None:
@@ -97,6 +112,13 @@ def test_a_function_of_a_library_is_called_from_kernels() -> None:
     stores_halved[(1,)](out)
     assert out[0] == 42
     assert module("triton.language.core").is_builtin(halved)
+
+
+def test_a_function_that_carries_tritons_mark_is_called_from_kernels() -> None:
+    out = np.zeros(1, np.int32)
+    stores_doubled[(1,)](out)
+    assert out[0] == 42
+    assert module("triton.language.core").is_builtin(doubled_by_mark)
 
 
 # --- jit functions ------------------------------------------------------------------------------------------

@@ -250,6 +250,23 @@ class CompiledKernel:
         return (self.num_warps, self.num_ctas, self.shared)
 
     @property
+    def launch_metadata_schema(self) -> dict[str, object]:
+        """How a program without tri launches :attr:`image`: ``entry_name`` there, ``num_warps``, ``num_ctas``, ``shared_mem`` in bytes.
+
+        PyTorch's AOTInductor and its wrappers in C++ read it.  LaunchError for kernels that the values of the signature's
+        parameters do not launch: their code would pass too few.
+        """
+        if not self.metadata.is_launched_by_signature:
+            raise LaunchError(
+                f"kernel {self.name} for {self.metadata.target} is launched by tri alone: it has parameters that a launch "
+                "makes, or further warps, clusters or attributes of launches",
+                remedy="launch it from Python: torch.compile without cpp_wrapper, or leave out what asks for it, such as "
+                "descriptors made on the device (triton.enable_persistent_tma_matmul) and cooperative reductions",
+            )
+        entry = {"entry_name": self.metadata.entry, "shared_mem": self.shared}
+        return {**entry, "num_warps": self.num_warps, "num_ctas": self.num_ctas}
+
+    @property
     def kernel(self) -> bytes:
         """The image."""
         return self.image.data

@@ -17,7 +17,7 @@ from tri.compiler.values import describe, has_tensors
 from tri.kernel import Kernel
 from tri.language import math, selection
 from tri.language.aggregate import is_aggregate_class
-from tri.language.builtin import is_builtin, is_constexpr_function
+from tri.language.builtin import is_builtin, is_constexpr_function, of_builtin, takes_constexprs
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.debug import device_print
 from tri.language.python_values import BoundMethod, wrap
@@ -98,8 +98,8 @@ def _call_as_is(g: Generator, function: Any, args: list[Any], kwargs: dict[str, 
 
 
 def _call_builtin(g: Generator, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    plain = function.__tri_builtin__
-    if not getattr(function, "__tri_constexprs__", False):
+    plain = of_builtin(function)
+    if not takes_constexprs(function):
         args, kwargs = [_argument(a) for a in args], {k: _argument(v) for k, v in kwargs.items()}
     try:
         return wrap(plain(*args, **kwargs, _semantic=g.b))
@@ -207,7 +207,7 @@ def _extremum(
         if not has_tensors(tuple(args)):
             return _call_python_unchecked(python, args, kwargs)
         return functools.reduce(
-            lambda x, y: builtin.__tri_builtin__(_argument(x), _argument(y), _semantic=g.b), args
+            lambda x, y: of_builtin(builtin)(_argument(x), _argument(y), _semantic=g.b), args
         )
 
     return choose

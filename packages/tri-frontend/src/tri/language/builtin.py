@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeVar
 
 from tri.interpreting import current
 from tri.language.tensor import tensor
 from tri_core.errors import OutsideKernel
 
-__all__ = ["builtin", "constexpr_function", "is_builtin", "is_constexpr_function", "member"]
+__all__ = [
+    "builtin",
+    "constexpr_function",
+    "is_builtin",
+    "is_constexpr_function",
+    "member",
+    "of_builtin",
+    "takes_constexprs",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
@@ -47,8 +56,22 @@ def builtin_of_constexprs(function: Callable[..., R]) -> Callable[..., R]:
 
 
 def is_builtin(value: object) -> bool:
-    """Whether ``value`` was decorated with :func:`builtin`."""
-    return hasattr(value, "__tri_builtin__")
+    """Whether ``value`` was decorated with :func:`builtin`, or carries Triton's mark of such a function, as PyTorch's own decorator sets it."""
+    return hasattr(value, "__tri_builtin__") or _is_marked(value)
+
+
+def _is_marked(value: object) -> bool:
+    return isinstance(value, FunctionType) and getattr(value, "__triton_builtin__", False) is True
+
+
+def of_builtin(function: Any) -> Callable[..., Any]:
+    """What a builtin calls: it takes the builder as ``_semantic``."""
+    return function if _is_marked(function) else function.__tri_builtin__  # type: ignore[no-any-return]
+
+
+def takes_constexprs(function: Any) -> bool:
+    """Whether a builtin gets constexpr arguments as such, as all of Triton's do."""
+    return _is_marked(function) or getattr(function, "__tri_constexprs__", False)
 
 
 def member(function: F) -> F:

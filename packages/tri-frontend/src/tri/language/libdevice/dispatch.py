@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
-from tri.language.builtin import builtin, is_builtin
+from tri.language.builtin import builtin, is_builtin, of_builtin
 from tri.language.casts import convert, value_of
 from tri.language.libdevice.ops import has_type
 from tri.language.libdevice.table import SIGNATURES, Signature
@@ -71,7 +71,7 @@ def _compute(b: Builder, name: str, operands: list[tensor], signature: Signature
         _require_fp64(b, name, operands)
         given = [convert(b, x, t.float64) if x.dtype is t.float32 else x for x in operands]
     if is_builtin(formula.function):
-        made = formula.function.__tri_builtin__(*given, _semantic=b)
+        made = of_builtin(formula.function)(*given, _semantic=b)
     else:
         made = b.expand(formula.function, [*given, *formula.constants])
     return convert(b, made, signature[1])

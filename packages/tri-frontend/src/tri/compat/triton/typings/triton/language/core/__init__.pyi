@@ -181,6 +181,8 @@ from tri.language import zeros_like as zeros_like
 from tri.language.builtin import is_builtin as is_builtin
 from tri.language.builtin import is_constexpr_function as is_constexpr_function
 from tri.language.builtin import member as member
+from tri.language.builtin import of_builtin as of_builtin
+from tri.language.builtin import takes_constexprs as takes_constexprs
 from tri.language.constexpr import constexpr_type as constexpr_type
 from tri.language.constexpr import tuple_type as tuple_type
 from tri.language.constexpr import unwrap as unwrap
