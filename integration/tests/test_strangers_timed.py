@@ -93,11 +93,11 @@ def test_sizes_grow_alike_wherever_they_stand() -> None:
 
     a, b, places = torch.ones(5, 10), torch.ones(10, 3), torch.tensor([0, 4, 2])
     args, _ = widened(((a, b, places, 1), {}), 1 << 12)
-    assert [tuple(t.shape) for t in args[:3]] == [(65, 70), (70, 66), (66,)]
+    # multiples of 16 elements
+    assert [tuple(t.shape) for t in args[:3]] == [(80, 160), (160, 96), (96,)]
     assert (args[3], int(args[2].max())) == (1, 4)
     (_, _, spread, _), _ = widened(((a, b, places, 1), {}), 1 << 12, places=True)
-    assert int(spread.max()) >= 28
-    assert int(spread.max()) < 65
+    assert 64 <= int(spread.max()) < 80
     with pytest.raises(ValueError, match="no tensor"):
         widened(((1,), {}))
 
@@ -135,17 +135,95 @@ def test_pytorchs_operators_are_called_wide_where_they_can_be() -> None:
     from integration.strangers.timed.trials import judged, of_pytorch, tensors
 
     call: Any = ((torch.ones(5, 5), torch.ones(5, 5)), {})
-    trial = of_pytorch("cpu", "add.Tensor", torch.add, call, None, wide=True)
-    assert (trial.wide, tensors(trial.run())[0].shape) == (True, (4100, 4100))
+    trial = of_pytorch("cpu", "add.Tensor", torch.add, call, None, elements=1 << 12)
+    assert (trial.wide, tensors(trial.run())[0].shape) == (True, (80, 80))
     wanted = trial.wanted()
     assert wanted is not None
     assert judged(trial.run(), wanted) == [("out", 0.0, 1e-4)]
     fixed: Any = ((torch.ones(4), [2, 2]), {})
-    assert not of_pytorch("cpu", "view", torch.Tensor.view, fixed, None, wide=True).wide
+    assert not of_pytorch("cpu", "view", torch.Tensor.view, fixed, None, elements=1 << 12).wide
     written: Any = ((torch.ones(5, 5), torch.ones(5, 5)), {})
-    wanted = of_pytorch("cpu", "add_.Tensor", torch.Tensor.add_, written, None, wide=False).wanted()
+    wanted = of_pytorch("cpu", "add_.Tensor", torch.Tensor.add_, written, None, elements=0).wanted()
     assert wanted is not None
     assert [r.name for r in wanted] == ["out", "self"]
+
+
+def test_results_that_are_much_larger_than_arguments_stay_small() -> None:
+    torch = pytest.importorskip("torch")
+    from integration.strangers.timed.trials import of_pytorch
+
+    call: Any = ((torch.ones(5),), {})
+    assert not of_pytorch("cpu", "diag_embed", torch.diag_embed, call, None, elements=1 << 20).wide
+
+
+def test_convolutions_have_large_arguments_of_their_own() -> None:
+    torch = pytest.importorskip("torch")
+    from integration.published.operators.aten import overload
+    from integration.strangers.timed.trials import on
+    from integration.strangers.timed.widen import large_calls
+
+    for name in ("conv1d", "conv2d", "conv3d", "conv1d.padding", "conv2d.padding"):
+        ((args, kwargs),) = large_calls(name)
+        assert isinstance(overload(name)(*on("meta", args), **kwargs), torch.Tensor)
+    assert large_calls("add.Tensor") == []
+
+
+@pytest.mark.parametrize("name", ["batch", "time", "heads", "features"])
+def test_all_recipes_follow_the_sizes(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    from dataclasses import replace
+
+    from integration.published.operators import recipes
+    from integration.published.operators.fla_arguments import known
+
+    def sizes() -> list[tuple[int, ...]]:
+        made = [make() for make in known("chunk_gla", "gla").values()]
+        return [tuple(t.shape) for t in made if isinstance(t, torch.Tensor)]
+
+    odd = getattr(recipes.SMALL, name) + 13
+    before = sizes()
+    try:
+        recipes.use(replace(recipes.SMALL, **{name: odd}))
+        changed = sizes()
+    finally:
+        recipes.use(recipes.SMALL)
+    here = getattr(recipes.SMALL, name)
+    # one heads' batch of 1 stands in few places
+    assert [tuple(odd if n == here else n for n in shape) for shape in before] == changed or name == "batch"
+    assert sizes() == before
+    assert any(odd in shape for shape in changed)
+
+
+class _Scripted:
+    """A process whose answers are given."""
+
+    def __init__(self, *answers: dict[str, Any]) -> None:
+        self.answers, self.asked = list(answers), list[dict[str, Any]]()
+
+    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+        self.asked.append({"do": do, **request})
+        return self.answers.pop(0)
+
+
+def test_what_failed_beside_others_is_tried_alone_and_then_smaller(tmp_path: Path) -> None:
+    from integration.strangers.timed.fleet import Setting
+    from integration.strangers.timed.run import Plan, settled
+
+    plan = Plan(Setting(tmp_path, tmp_path, "cpu", wide=True), tmp_path)
+    failed = {"state": "fails", "reason": "too long"}
+    row = Row("flag-gems/a", {"tri": failed, "triton": _checked(config=1)})
+    pair: Any = {"tri": _Scripted(_checked(config=1)), "triton": _Scripted(_checked(config=1))}
+    assert settled(plan, row, pair, judge=False)
+    assert [a["config"] for p in pair.values() for a in p.asked] == [1, 1]
+
+    row = Row("flag-gems/a", {"tri": failed, "triton": failed})
+    pair = {"tri": _Scripted(failed, _checked()), "triton": _Scripted(failed, _checked())}
+    assert settled(plan, row, pair, judge=False)
+    assert (row.level, [a.get("level") for a in pair["tri"].asked]) == (1, [None, 1])
+
+    row = Row("fla-core/a", {"tri": failed, "triton": failed})
+    pair = {"tri": _Scripted(failed), "triton": _Scripted(failed)}
+    assert not settled(plan, row, pair, judge=False)
 
 
 def test_what_is_packed(tmp_path: Path) -> None:

@@ -71,13 +71,13 @@ def normal(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, generator=_generator)
 
 
-def _heads(features: int = FEATURES) -> torch.Tensor:
-    return normal(BATCH, TIME, HEADS, features)
+def _heads(features: int | None = None) -> torch.Tensor:
+    return normal(BATCH, TIME, HEADS, features or FEATURES)
 
 
-def unit(*, heads: int = HEADS, features: int = FEATURES) -> torch.Tensor:
+def unit(*, heads: int | None = None, features: int | None = None) -> torch.Tensor:
     """Vectors of length 1: (batch, time, heads, features)."""
-    return F.normalize(normal(BATCH, TIME, heads, features), dim=-1)
+    return F.normalize(normal(BATCH, TIME, heads or HEADS, features or FEATURES), dim=-1)
 
 
 def _rate() -> torch.Tensor:
@@ -88,8 +88,8 @@ def _decay() -> torch.Tensor:
     return F.logsigmoid(normal(BATCH, TIME, HEADS)) / 4
 
 
-def _decays(features: int = FEATURES) -> torch.Tensor:
-    return F.logsigmoid(_heads(features)) / 4
+def _decays() -> torch.Tensor:
+    return F.logsigmoid(_heads()) / 4
 
 
 #: by the name of a parameter, for sequences of (batch, time, heads, features)

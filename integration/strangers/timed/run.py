@@ -18,12 +18,14 @@ from integration.strangers.timed.fleet import Process, Setting
 from integration.strangers.timed.table import LOSES, Row, apart, lines, table, verdict, worst
 from integration.strangers.timed.worker import IMPLEMENTATIONS
 
-__all__ = ["Plan", "run"]
+__all__ = ["Plan", "run", "settled"]
 
 logger = logging.getLogger(__name__)
 #: the share of the time in which kernels are compiled, at most
 _COMPILING = 0.6
 _KEPT = 15
+#: smaller sizes, and states of both implementations after which they are tried
+_LEVELS, _SMALLER = (1, 2), frozenset({"fails", "ends the process"})
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,11 @@ def _compile(plan: Plan, rows: dict[str, Row], heavy: dict[str, bool]) -> None:
 
 
 def _time(plan: Plan, rows: dict[str, Row], heavy: dict[str, bool]) -> None:
-    """Time the units of which neither implementation failed, one pair of processes on each GPU."""
+    """Time the units, one pair of processes on each GPU."""
     waiting: queue.SimpleQueue[Row] = queue.SimpleQueue()
-    for row in rows.values():
-        if len(row.checks) == 2 and all(c["state"] == "ok" for c in row.checks.values()):
+    # what failed beside others is tried again alone, and smaller where neither takes it, when all others have been timed
+    for row in sorted(rows.values(), key=_failing):
+        if len(row.checks) == 2:
             waiting.put(row)
 
     def work(gpu: int) -> None:
@@ -135,12 +138,29 @@ def _time(plan: Plan, rows: dict[str, Row], heavy: dict[str, bool]) -> None:
     _in_threads([lambda g=g: work(g) for g in range(plan.gpus)])  # type: ignore[misc]
 
 
-def _timed(plan: Plan, row: Row, pair: dict[str, Process], shuffler: random.Random, *, judge: bool) -> None:
-    row.config = max(c["config"] for c in row.checks.values())
+def _failing(row: Row) -> bool:
+    return any(check["state"] != "ok" for check in row.checks.values())
+
+
+def settled(plan: Plan, row: Row, pair: dict[str, Process], *, judge: bool) -> bool:
+    """Have both check the same configuration and sizes; whether both could."""
+    failed = _failing(row)
+    row.config = max(c.get("config", 0) for c in row.checks.values())
     for name, process in pair.items():
-        if judge or row.checks[name]["config"] != row.config:
+        if judge or failed or row.checks[name].get("config", 0) != row.config:
             row.checks[name] = process.ask("check", unit=row.unit, config=row.config)
-    if any(c["state"] != "ok" for c in row.checks.values()):
+    for level in _LEVELS:
+        both = all(c["state"] in _SMALLER for c in row.checks.values())
+        if not both or plan.left() <= 0 or not row.unit.startswith("flag-gems/"):
+            break
+        row.level = level
+        for name, process in pair.items():
+            row.checks[name] = process.ask("check", unit=row.unit, config=row.config, level=level)
+    return not _failing(row)
+
+
+def _timed(plan: Plan, row: Row, pair: dict[str, Process], shuffler: random.Random, *, judge: bool) -> None:
+    if not settled(plan, row, pair, judge=judge):
         return
     ours, theirs = (json.loads(Path(row.checks[i]["samples"]).read_text()) for i in IMPLEMENTATIONS)
     row.difference = apart(ours, theirs)
@@ -148,7 +168,7 @@ def _timed(plan: Plan, row: Row, pair: dict[str, Process], shuffler: random.Rand
     for _ in range(plan.turns):
         shuffler.shuffle(order)
         for name in order:
-            answer = pair[name].ask("turn", unit=row.unit, config=row.config)
+            answer = pair[name].ask("turn", unit=row.unit, config=row.config, level=row.level)
             if answer["state"] != "ok":
                 row.reason = f"{name}: {answer['reason']}"
                 return

@@ -30,6 +30,7 @@ class Row:
     #: the largest difference of both's results, relative to the largest magnitude
     difference: float = float("nan")
     config: int = 0
+    level: int = 0
     reason: str = ""
 
     def as_record(self) -> dict[str, Any]:

@@ -28,6 +28,8 @@ __all__ = [
 
 #: terms of size 1 cancel: errors that are allowed of small results
 _ABSOLUTE = 1e-6
+#: elements of results, at most
+_MOST = 1 << 28
 #: operators whose int64 are places
 _INDEXED = ("gather", "index", "scatter", "take")
 
@@ -130,9 +132,9 @@ def differentiated(
         results = [Result("out", out, tolerance)]
         if not (backward and out.requires_grad):
             return results
-        weight = torch.randn(out.numel(), generator=torch.Generator().manual_seed(1)).to(out.dtype)
+        weight = torch.randn(out.numel(), generator=torch.Generator().manual_seed(1), device="cpu")
         try:
-            out.backward(weight.to(out.device).reshape(out.shape))
+            out.backward(weight.to(out.device, out.dtype).reshape(out.shape))
         except NotImplementedError:
             return results
         for name, leaf in leaves.items():
@@ -155,9 +157,9 @@ def of_pytorch(
     call: aten.Call,
     reference: Callable[..., Any] | None,
     *,
-    wide: bool,
+    elements: int,
 ) -> Trial:
-    """``function`` beside PyTorch's operator ``name`` in float64, called wide where that can be."""
+    """``function`` beside PyTorch's operator ``name`` in float64, with arguments of ``elements`` elements where that can be (0: as they are)."""
     operator = aten.overload(name)
     places = any(a.name == "device" for a in operator._schema.arguments)
     random = torch.Tag.nondeterministic_seeded in operator.tags
@@ -166,12 +168,14 @@ def of_pytorch(
     def prepared(large: bool) -> tuple[Any, list[Result]]:
         args, kwargs = on(device, call)
         if large:
-            args, kwargs = widened((args, kwargs), places=name.lstrip("_").startswith(_INDEXED))
+            indexed = name.lstrip("_").startswith(_INDEXED)
+            args, kwargs = widened((args, kwargs), elements, places=indexed)
+            _small_enough(operator, args, kwargs)
         if places:
             kwargs = {**kwargs, "device": torch.device(device)}
         exact = aten.exact(operator, aten.copied((args, kwargs)))
         with torch.device(device):
-            exact = on(device, exact)
+            exact = on(device, tree_map(lambda v: torch.float64 if v is torch.float32 else v, exact))
             want = aten.asked(operator, exact) if reference is None else plain(*exact[0], **exact[1])
         results = [Result("out", want)]
         results += [Result(a.name, exact[0][p]) for p, a in _written(operator, exact[0])]
@@ -183,7 +187,7 @@ def of_pytorch(
         return (args, kwargs), results
 
     try:
-        if not wide:
+        if not elements:
             raise ValueError(name)
         given, want = prepared(True)
         large = True
@@ -201,6 +205,17 @@ def of_pytorch(
         return [Result("out", out, tolerance), *written]
 
     return Trial(run, lambda: None if random else want, large)
+
+
+def _small_enough(operator: Any, args: Any, kwargs: Any) -> None:
+    """ValueError where results would be much larger than arguments."""
+    given = on("meta", (args, {n: v for n, v in kwargs.items() if n != "device"}))
+    try:
+        made = operator(*given[0], **given[1])
+    except Exception:  # operators whose results' sizes depend on values, or that have no such form
+        return
+    if sum(t.numel() for t in tree_flatten(made)[0] if isinstance(t, torch.Tensor)) > _MOST:
+        raise ValueError("results would be too large")
 
 
 def _written(operator: Any, args: Any) -> list[tuple[int, Any]]:

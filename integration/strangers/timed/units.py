@@ -21,20 +21,26 @@ from integration.published.operators.operator import NoArguments, Operator
 from integration.published.operators.references.others import CASES as OTHERS
 from integration.published.projects import PROJECTS, load
 from integration.strangers.timed.trials import Trial, differentiated, of_checks, of_pytorch, on
+from integration.strangers.timed.widen import ELEMENTS, large_calls
 
 __all__ = ["CALLS", "Unit", "gems_calls", "units"]
 
 #: the file with arguments of flag-gems' operators, beside the packages: PyTorch's samples take a minute to find them
 CALLS = "gems-calls.pt"
 _GEMS = "flag-gems"
+#: operators after which a GPU does nothing more in a process, as they should
+_ENDS = frozenset({"_assert_async"})
 
 
 @dataclass(frozen=True)
 class Unit:
-    """An operator; ``trials`` makes its arguments.  ``heavy``: its reference takes gigabytes, or seconds."""
+    """An operator; ``trials`` makes its arguments, smaller ones for a higher level (see :data:`widen.ELEMENTS`).
+
+    ``heavy``: its reference takes gigabytes, or seconds.
+    """
 
     name: str
-    trials: Callable[[], list[Trial]]
+    trials: Callable[[int], list[Trial]]
     heavy: bool = False
 
 
@@ -55,7 +61,8 @@ def units(folder: Path, device: str, *, wide: bool) -> Iterator[Unit]:
             yield Unit(f"{name}/", partial(_missing, error))
 
 
-def _missing(error: ImportError) -> list[Trial]:
+def _missing(error: ImportError, level: int) -> list[Trial]:
+    del level
     raise error
 
 
@@ -93,24 +100,39 @@ def _gems(folder: Path, device: str, *, wide: bool) -> Iterator[Unit]:
     for entry in package._FULL_CONFIG:
         name, function = entry[0], entry[1]
         if name in OTHERS:
-            yield Unit(f"{_GEMS}/{name}", partial(_lifted, device, OTHERS[name], function))
+            trials = partial(_lifted, device, OTHERS[name], function)
         else:
-            yield Unit(f"{_GEMS}/{name}", partial(_called, device, name, function, calls.get(name), wide))
+            trials = partial(_called, device, name, function, calls.get(name), wide)
+        if device == "cpu" or name not in _ENDS:
+            yield Unit(f"{_GEMS}/{name}", trials)
 
 
 def _called(
-    device: str, name: str, function: Callable[..., Any], calls: list[aten.Call] | str | None, wide: bool
+    device: str,
+    name: str,
+    function: Callable[..., Any],
+    calls: list[aten.Call] | str | None,
+    wide: bool,
+    level: int,
 ) -> list[Trial]:
     if not isinstance(calls, list):
         raise NoArguments(calls or "no arguments are recorded")
     reference = REFERENCES.get(name)
-    return [of_pytorch(device, name, function, call, reference, wide=wide) for call in calls]
+    elements = ELEMENTS[level] if wide else 0
+    large = large_calls(name) if elements else []
+    if large:
+        calls, elements = large, 0
+    return [of_pytorch(device, name, function, call, reference, elements=elements) for call in calls]
 
 
 def _lifted(
-    device: str, case: Callable[[Callable[..., Any]], Iterator[Check]], function: Callable[..., Any]
+    device: str,
+    case: Callable[[Callable[..., Any]], Iterator[Check]],
+    function: Callable[..., Any],
+    level: int = 0,
 ) -> list[Trial]:
     """A case that makes tensors of the host and calls ``function`` with them."""
+    del level
 
     def moved(*args: Any, **kwargs: Any) -> Any:
         given = on(device, (args, kwargs))
@@ -136,8 +158,9 @@ def _recipes(source: Any, folder: Path, device: str, *, heavy: bool) -> Iterator
         yield Unit(f"{operator.package}/{operator.name}", partial(_beside, source, operator, device), heavy)
 
 
-def _beside(source: Any, operator: Operator, device: str) -> list[Trial]:
+def _beside(source: Any, operator: Operator, device: str, level: int) -> list[Trial]:
     """The trials that the checks of ``operator`` would compare; of what compares by itself, its checks."""
+    del level
     made: list[Trial] = []
 
     def heard(*args: Any, **kwargs: Any) -> Iterator[Check]:
@@ -170,8 +193,10 @@ def _cases(folder: Path, device: str) -> Iterator[Unit]:
             yield Unit(f"cases/{item.name}", partial(_case, item, Bench(device, folder)))
 
 
-def _case(item: Case, bench: Bench) -> list[Trial]:
+def _case(item: Case, bench: Bench, level: int) -> list[Trial]:
     from integration.published import cases
+
+    del level
 
     def checks() -> Iterator[Check]:
         cases.begin()

@@ -32,7 +32,7 @@ _LIMIT, _GRACE = 45, 10
 _CONFIGURATIONS = 4
 _SAMPLES = 2048
 #: what a device says after which it does nothing more in this process
-_DEAD = ("illegal memory", "device-side assert", "CUDA_ERROR", "unspecified launch failure", "misaligned")
+_DEAD = ("CUDA error", "CUDA_ERROR", "KernelFault", "misaligned address", "illegal memory", "launch failure")
 _TEXTS = ("ttgir", "ptx")
 
 
@@ -69,15 +69,15 @@ class Worker:
         self.device, self.kept = device, kept
         self.tuners, self.functions = tuners, functions
         self.units = {unit.name: unit for unit in units(folder, device, wide=wide)}
-        self._now: tuple[str, int] | None = None
+        self._now: tuple[str, int, int] | None = None
         self._trials: list[Any] = []
 
     def listed(self) -> dict[str, Any]:
         """All units."""
         return {"units": {name: unit.heavy for name, unit in self.units.items()}}
 
-    def _take(self, name: str, config: int) -> None:
-        if self._now == (name, config):
+    def _take(self, name: str, config: int, level: int) -> None:
+        if self._now == (name, config, level):
             return
         import torch
 
@@ -87,29 +87,29 @@ class Worker:
         clock.freed(self.device)
         torch.manual_seed(0)
         self.tuners.use(config)
-        self._trials = self.units[name].trials()
+        self._trials = self.units[name].trials(level)
         if not self._trials:
             raise LookupError("nothing is compared")
-        self._now = name, config
+        self._now = name, config, level
 
-    def check(self, unit: str, config: int = 0, *, judge: bool = True) -> dict[str, Any]:
+    def check(self, unit: str, config: int = 0, level: int = 0, *, judge: bool = True) -> dict[str, Any]:
         """Run ``unit`` with configuration ``config``, or the next one that works."""
         for number in range(config, config + _CONFIGURATIONS):
             try:
-                return {"config": number, **self._checked(unit, number, judge=judge)}
+                return {"config": number, **self._checked(unit, number, level, judge=judge)}
             except Exception as error:
                 last = number == config + _CONFIGURATIONS - 1
                 if last or "OutOfResources" not in f"{type(error).__name__} {error}":
                     raise
         raise AssertionError
 
-    def _checked(self, unit: str, config: int, *, judge: bool) -> dict[str, Any]:
+    def _checked(self, unit: str, config: int, level: int, *, judge: bool) -> dict[str, Any]:
         from integration.strangers.timed import clock, trials
 
         errors: list[tuple[str, float, float]] = []
         samples: list[list[float]] = []
         shapes = []
-        self._take(unit, config)
+        self._take(unit, config, level)
         for number, trial in enumerate(self._trials):
             clock.poison(self.device)
             got = trial.run()
@@ -124,11 +124,11 @@ class Worker:
         wide = [trial.wide for trial in self._trials]
         return {"errors": errors, "samples": str(file), "shapes": shapes, "wide": wide}
 
-    def turn(self, unit: str, config: int = 0, repeats: int = 3) -> dict[str, Any]:
+    def turn(self, unit: str, config: int = 0, level: int = 0, repeats: int = 3) -> dict[str, Any]:
         """Microseconds of the unit's kernels by name."""
         from integration.strangers.timed import clock
 
-        self._take(unit, config)
+        self._take(unit, config, level)
 
         def run() -> None:
             for trial in self._trials:
@@ -208,6 +208,14 @@ def _answer(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:
     return {"state": state, "reason": reason, "dead": dead, "seconds": time.perf_counter() - started, **made}
 
 
+def _allocated(size: int, alignment: int, stream: int | None) -> Any:
+    """Memory that a kernel asks for, such as for descriptors that it makes."""
+    del alignment, stream
+    import torch
+
+    return torch.empty(size, dtype=torch.int8, device="cuda" if torch.cuda.is_available() else "cpu")
+
+
 @contextmanager
 def _functions() -> Iterator[list[Any]]:
     """All kernels that are made in the ``with`` block."""
@@ -227,6 +235,7 @@ def main(implementation: str, folder: Path, device: str, kept: Path, *, wide: bo
     logging.disable(logging.WARNING)
     if implementation == "tri":
         importlib.import_module("tri.compat.triton").install()
+    importlib.import_module("triton").set_allocator(_allocated)
     from integration.published.guards import guarded
     from integration.published.tuning import untuned
 
