@@ -130,6 +130,26 @@ def test_both_sides_of_an_operator_are_differentiated() -> None:
     assert [name for name, error, allowed in judged(wrong.run(), wanted) if error > allowed] == ["dx"]
 
 
+def test_an_operator_without_a_backward_is_compared_forward() -> None:
+    torch = pytest.importorskip("torch")
+    from integration.strangers.timed.trials import differentiated, judged
+
+    def forward_only(x: Any) -> Any:
+        return (x * 2).detach()
+
+    trial = differentiated("cpu", forward_only, lambda x: x * 2, {"x": torch.linspace(-1, 1, 8)})
+    wanted = trial.wanted()
+    assert wanted is not None
+    assert [name for name, _, _ in judged(trial.run(), wanted)] == ["out"]
+    lost = differentiated(
+        "cpu", lambda x, y: x * y.detach(), lambda x, y: x * y, {n: torch.ones(8) for n in "xy"}
+    )
+    wanted = lost.wanted()
+    assert wanted is not None
+    with pytest.raises(AssertionError, match="no dy"):
+        judged(lost.run(), wanted)
+
+
 def test_pytorchs_operators_are_called_wide_where_they_can_be() -> None:
     torch = pytest.importorskip("torch")
     from integration.strangers.timed.trials import judged, of_pytorch, tensors
