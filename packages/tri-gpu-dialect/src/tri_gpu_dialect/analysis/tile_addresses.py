@@ -4,7 +4,7 @@ An address is read as a polynomial: ``root + sum(F_d * r_d) + U``, where ``r_d``
 below ``B_d``, and ``U`` has none of them.  Where all of ``U`` that differs between the two is made of multiples of ``F_d * B_d``, the index
 along a dimension is ``B_d * k + r_d``: equal indices are equal ``r_d``, and elements that meet have the same place in both tiles.
 
-Two things are taken for granted: that offsets do not wrap, and that elements of different indices have different addresses (rows do
+Two things are taken for granted: that offsets do not wrap (so one that is made narrower stays the number it is), and that elements of different indices have different addresses (rows do
 not overlap), as a program must see to that stores them.
 """
 
@@ -168,7 +168,10 @@ _READERS: tuple[tuple[tuple[type, ...], _Reader], ...] = (
     ((AddPtrOp, arith.AddIOp), lambda a, op: a._both(op, _sum)),
     ((arith.SubIOp,), lambda a, op: a._both(op, lambda x, y: _sum(x, y, -1))),
     ((arith.MulIOp,), lambda a, op: a._both(op, _times)),
-    ((SplatOp, BroadcastOp, ConvertLayoutOp, arith.ExtSIOp), lambda a, op: a._read(source_of(op))),
+    (
+        (SplatOp, BroadcastOp, ConvertLayoutOp, arith.ExtSIOp, arith.TruncIOp),
+        lambda a, op: a._read(source_of(op)),
+    ),
     ((ExpandDimsOp,), lambda a, op: a._expanded(op)),
     ((MakeRangeOp,), lambda a, op: _range(op)),
     ((arith.ConstantOp,), lambda a, op: _number(op)),

@@ -69,6 +69,7 @@ module attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.th
     %zero = arith.constant 0 : i32
     %one = arith.constant 1 : i32
     %tile = arith.constant 128 : i32
+    %tile64 = arith.constant 128 : i64
     %f = arith.constant 1.0 : f32
 {values}{body}
     tt.return
@@ -142,6 +143,9 @@ def add(result: str, pointer: str, layout: str) -> str:
         # tile by tile
         (loop(shifted("own", "%i"), pointers("b", "own", "%s"), load("b", "own"), store("b", "own"), step="%tile"), "load store"),
         (loop("%j = arith.muli %i, %tile : i32\n", shifted("own", "%j"), pointers("b", "own", "%s"), load("b", "own"), store("b", "own")), "load store"),
+        # numbered in 64 bits, offsets in 32
+        (loop("%l = arith.extsi %i : i32 to i64\n%m = arith.muli %l, %tile64 : i64\n%j = arith.trunci %m : i64 to i32\n", shifted("own", "%j"), pointers("b", "own", "%s"), store("b", "own")), "store"),
+        (loop("%l = arith.extsi %i : i32 to i64\n%j = arith.trunci %l : i64 to i32\n", shifted("own", "%j"), pointers("b", "own", "%s"), store("b", "own")), "barrier store"),
     ],
 )  # fmt: skip
 def test_barriers(body: str, expected: str, context: StageContext) -> None:
