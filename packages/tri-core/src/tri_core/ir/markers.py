@@ -29,6 +29,7 @@ __all__ = [
     "ENTERED",
     "FACTOR",
     "KEPT",
+    "ONE_INDEX",
     "OWN_ROWS",
     "PROMOTED",
     "SCHEDULE",
@@ -127,6 +128,10 @@ marker(
 )  # fmt: skip
 for _hint in ("disallow_acc_multi_buffer", "flatten"):
     marker(f"tt.{_hint}", "loops of which Triton is told this", written=("frontend",), read=())
+ONE_INDEX = marker(
+    "tt.one_index", "products of an index and a stride: the block of an array that is accessed has this one index along this dimension",
+    written=("frontend",), read=("insert-barriers",),
+)  # fmt: skip
 for _fact in ("divisibility", "contiguity", "constancy", "pointer_range"):
     marker(f"tt.{_fact}", "what has this by what the program says", written=("frontend",), read=("analysis",))
 

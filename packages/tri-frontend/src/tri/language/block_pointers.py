@@ -21,6 +21,7 @@ from tri.language.shapes import check_shape, expand_axis, splat_to, stretch
 from tri.language.structure import Structure
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
+from tri_core.ir.markers import ONE_INDEX
 
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder
@@ -146,7 +147,7 @@ def places(b: Builder, pointer: block_pointer, boundary_check: Any) -> tuple[ten
     distance: tensor | None = None
     mask: tensor | None = None
     for dim, (size, stride, offset) in enumerate(zip(block, pointer.strides, pointer.offsets, strict=True)):
-        base = BINARY["+"](b, base, _int("arith.muli", b, offset, stride))
+        base = BINARY["+"](b, base, _start(b, offset, stride, dim if size == 1 else None))
         along = _along(b, size, dim, len(block))
         steps = stretch(b, _int("arith.muli", b, along, splat_to(b, stride, dimensions(along))), block)
         distance = steps if distance is None else _int("arith.addi", b, distance, steps)
@@ -155,6 +156,12 @@ def places(b: Builder, pointer: block_pointer, boundary_check: Any) -> tuple[ten
             mask = inside if mask is None else _int("arith.andi", b, mask, inside)
     assert distance is not None
     return BINARY["+"](b, splat_to(b, base, block), distance), mask
+
+
+def _start(b: Builder, offset: tensor, stride: tensor, one: int | None) -> tensor:
+    """The block's offset along a dimension, in elements; ``one``: the dimension, where the block has one index there."""
+    attributes = {} if one is None else {ONE_INDEX: b.i32(one)}
+    return b.value("arith.muli", offset.type, offset, stride, attributes=attributes)
 
 
 def _checked(boundary_check: Any, rank: int) -> frozenset[int]:

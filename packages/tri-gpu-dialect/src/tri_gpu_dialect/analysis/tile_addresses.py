@@ -2,10 +2,12 @@
 
 An address is read as a polynomial: ``root + sum(F_d * r_d) + U``, where ``r_d`` counts the tile's elements along dimension ``d``, from 0 to
 below ``B_d``, and ``U`` has none of them.  Where all of ``U`` that differs between the two is made of multiples of ``F_d * B_d``, the index
-along a dimension is ``B_d * k + r_d``: equal indices are equal ``r_d``, and elements that meet have the same place in both tiles.
+along a dimension is ``B_d * k + r_d``: equal indices are equal ``r_d``, and elements that meet have the same place in both tiles.  Of several
+``F_d`` that divide a term the largest is the one that it counts: ``2 * n`` are two rows of ``n`` elements.  A block of an array (a block
+pointer) that has one index along a dimension has a range of size 1 there (``ONE_INDEX``).
 
-Two things are taken for granted: that offsets do not wrap (so one that is made narrower stays the number it is), and that elements of different indices have different addresses (rows do
-not overlap), as a program must see to that stores them.
+Two things are taken for granted: that offsets do not wrap (so one that is made narrower stays the number it is), and that elements of
+different indices have different addresses (rows do not overlap), as a program must see to that stores them.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import field
 from typing import TypeAlias
 
 from tri_core.dialects.tt import AddPtrOp, BroadcastOp, ExpandDimsOp, MakeRangeOp, SplatOp
+from tri_core.ir.markers import ONE_INDEX
 from tri_core.ir.regions import For, counted
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, defining_op, isa
@@ -45,6 +48,8 @@ _Leaf: TypeAlias = "ir.Value | _Range | _Iterations"
 #: a product of leaves, each as often as it is a factor, in any order
 _Product: TypeAlias = frozenset[tuple[_Leaf, int]]
 _Polynomial: TypeAlias = dict[_Product, int]
+#: what a range is multiplied with: a product, a factor; and the range's size
+_Stride: TypeAlias = tuple[_Product, int, int]
 
 _ONE: _Product = frozenset()
 #: products of one polynomial, and values that are looked at, at most
@@ -135,6 +140,15 @@ class TileAddress:
         left, right = (self._read(operand) for operand in op.operands)
         return None if left is None or right is None else combine(left, right)
 
+    def _product(self, op: ir.Operation) -> _Polynomial | None:
+        """A block's one index along a dimension is counted too."""
+        if ONE_INDEX not in op.attributes:
+            return self._both(op, _times)
+        index, stride = (self._read(operand) for operand in op.operands)
+        if index is None or stride is None:
+            return None
+        return _times(_sum(index, _leaf(_Range(ir.IntegerAttr(op.attributes[ONE_INDEX]).value, 1))), stride)
+
     def _expanded(self, op: ir.Operation) -> _Polynomial | None:
         """Dimensions behind the new one are counted on."""
         view = cast(op, ExpandDimsOp)
@@ -167,7 +181,7 @@ _Reader: TypeAlias = Callable[[TileAddress, ir.Operation], "_Polynomial | None"]
 _READERS: tuple[tuple[tuple[type, ...], _Reader], ...] = (
     ((AddPtrOp, arith.AddIOp), lambda a, op: a._both(op, _sum)),
     ((arith.SubIOp,), lambda a, op: a._both(op, lambda x, y: _sum(x, y, -1))),
-    ((arith.MulIOp,), lambda a, op: a._both(op, _times)),
+    ((arith.MulIOp,), lambda a, op: a._product(op)),
     (
         (SplatOp, BroadcastOp, ConvertLayoutOp, arith.ExtSIOp, arith.TruncIOp),
         lambda a, op: a._read(source_of(op)),
@@ -198,7 +212,7 @@ def same_places(
         -1,
     )
     moved = [*rest.items(), *((p, first[p]) for p in differ[0]), *((p, second[p]) for p in differ[1])]
-    return all(any(_is_multiple(p, f, *stride) for stride in strides) for p, f in moved)
+    return all(_goes_by_tiles(p, f, strides) for p, f in moved)
 
 
 def _parts(address: _Polynomial) -> tuple[dict[_Range, tuple[_Product, int]] | None, _Polynomial]:
@@ -219,7 +233,7 @@ def _parts(address: _Polynomial) -> tuple[dict[_Range, tuple[_Product, int]] | N
 
 def _is_covered(strides: dict[_Range, tuple[_Product, int]], type_: ir.Type) -> bool:
     """Whether each dimension of the tensor is counted by one range, all of it."""
-    counted_ = sorted((leaf.dim, leaf.size) for leaf in strides)
+    counted_ = sorted((leaf.dim, leaf.size) for leaf in strides if leaf.size > 1)
     return counted_ == [(dim, size) for dim, size in enumerate(shape_of(type_)) if size > 1]
 
 
@@ -229,7 +243,16 @@ def _changes(product: _Product, varies: Callable[[ir.Value], bool]) -> bool:
     )
 
 
-def _is_multiple(product: _Product, factor: int, stride: _Product, by: int, size: int) -> bool:
-    """Whether ``product`` times ``factor`` is a multiple of a whole tile: ``size`` times a stride."""
+def _goes_by_tiles(product: _Product, factor: int, strides: Sequence[_Stride]) -> bool:
+    """Whether ``product`` times ``factor`` is a number of whole tiles along the dimension that it counts."""
+    counts = [s for s in strides if _divides(s, product, factor)]
+    largest = [
+        s for s in counts if not any(_divides(s, o[0], o[1]) and not _divides(o, s[0], s[1]) for o in counts)
+    ]
+    return bool(largest) and all(factor % (by * size) == 0 for _, by, size in largest)
+
+
+def _divides(stride: _Stride, product: _Product, factor: int) -> bool:
+    """Whether ``product`` times ``factor`` is a multiple of ``stride``."""
     powers = dict(product)
-    return factor % (by * size) == 0 and all(powers.get(leaf, 0) >= power for leaf, power in stride)
+    return factor % stride[1] == 0 and all(powers.get(leaf, 0) >= power for leaf, power in stride[0])
