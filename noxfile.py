@@ -179,6 +179,7 @@ def nightly(session: nox.Session) -> None:
         return
     session.install(TORCH)
     session.run("python", "-m", "pytest", "-m", "slow and not gpu")
+    session.run("python", "-m", "integration.inductor.written")
     _test(session, "--hypothesis-profile", "search", "-m", "hypothesis and not slow and not gpu")
     session.notify("random", posargs=["--count", "10000", "--jobs", str(os.cpu_count() or 1)])
     session.notify("soak", posargs=["--minutes", "30", "--jobs", str(os.cpu_count() or 1)])
@@ -290,7 +291,8 @@ def inductor(session: nox.Session) -> None:
     session.run("python", "-m", "integration.inductor", *session.posargs)
     if not session.posargs:
         # the model is one of the cases
-        session.run("python", "-m", "pytest", "-q", "integration/tests/test_inductor.py", "-k", "not model")
+        tests = ("integration/tests/test_inductor.py", "integration/tests/test_inductor_whole.py")
+        session.run("python", "-m", "pytest", "-q", *tests, "-k", "not model and not encoder")
 
 
 @nox.session

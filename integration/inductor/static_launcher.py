@@ -31,6 +31,7 @@ _GPU = (
     "max_threads_per_multi_processor=2048, warp_size=32)"
 )
 _SECONDS = 300
+_NOT_TAKEN = "not taken"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class Share:
     kernels: int
     taken: int
     reasons: tuple[str, ...]
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Reasons of those that did not compile."""
+        return tuple(reason for reason in self.reasons if not reason.endswith(_NOT_TAKEN))
 
     @property
     def is_enough(self) -> bool:
@@ -85,7 +91,7 @@ def share(sources: dict[str, str]) -> Share:
                 reasons.append(f"{name}: {str(error).strip().splitlines()[-1]}")
                 continue
             if not _is_static(kernel.compile_results):
-                reasons.append(f"{name}: not taken")
+                reasons.append(f"{name}: {_NOT_TAKEN}")
     return Share(len(own), len(own) - len(reasons), tuple(reasons))
 
 

@@ -50,6 +50,56 @@ if __name__ == "__main__":
         print(gpu.type, gpu.cc, len(made.compile_results))
 """
 
+#: what Inductor does with a kernel for a wrapper in C++, which launches it without tri; a matmul of descriptors has further parameters
+SAVED = """
+from pathlib import Path
+from types import SimpleNamespace
+import tri.compat.triton
+
+tri.compat.triton.install()
+import triton
+import triton.language as tl
+from torch._inductor.codecache import CudaKernelParamCache, get_cpp_wrapper_cubin_path_name
+from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+from triton.backends.compiler import GPUTarget
+from tri_core.errors import LaunchError
+
+@triton.jit
+def plain(x, o, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(o + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+@triton.jit
+def described(x, o, n, BLOCK: tl.constexpr):
+    d = tl.make_tensor_descriptor(x, (n, BLOCK), (BLOCK, 1), (BLOCK, BLOCK))
+    i = tl.arange(0, BLOCK)
+    tl.store(o + i[:, None] * BLOCK + i[None, :], d.load([0, 0]))
+
+def saved(fn):
+    types = {"x": "*fp32", "o": "*fp32", "n": "i32", "BLOCK": "constexpr"}
+    attrs = {(i,): [["tt.divisibility", 16]] for i in range(3)}
+    source = triton.compiler.ASTSource(fn, types, {(3,): 64}, attrs)
+    kernel = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 8})
+    tuner = SimpleNamespace(inductor_meta={"kernel_name": "k"}, triton_meta={}, device_props=SimpleNamespace(type="cuda"))
+    scratch = {"global_scratch": None, "profile_scratch": None}
+    launcher = SimpleNamespace(
+        bin=kernel, config=triton.Config({"BLOCK": 64}, num_warps=8), def_args=[], call_args=[], **scratch
+    )
+    CachingAutotuner.save_gpu_kernel(tuner, 0, launcher)
+    return kernel, CudaKernelParamCache.get("k")
+
+kernel, found = saved(plain)
+assert Path(found[get_cpp_wrapper_cubin_path_name()]).read_bytes() == kernel.image.data
+assert (found["mangled_name"], found["num_warps"], found["shared_mem"]) == (kernel.metadata.entry, 8, kernel.shared)
+assert found["mangled_name"].encode() in kernel.image.data
+print("saved")
+try:
+    saved(described)
+except LaunchError as error:
+    assert "described" in str(error) and "cpp_wrapper" in str(error)
+    print("refused")
+"""
+
 
 def _run(*arguments: str, **environment: str) -> str:
     paths = [str(TOP), *filter(None, sys.path)]
@@ -82,6 +132,21 @@ def test_a_model_equals_eager() -> None:
     said = _run("-m", "integration.inductor", "mlp_softmax_dropout")
     assert "1 of 1 right" in said
     assert "static launcher: takes 8 of 8 kernels" in said
+
+
+@pytest.mark.timeout(900)
+def test_kernels_that_are_written_for_a_gpu_compile() -> None:
+    pytest.importorskip("torch")
+    said = _run("-m", "integration.inductor.written", "--every", "15")
+    assert "programs of templates: static launcher: takes" in said
+
+
+@pytest.mark.timeout(900)
+def test_wrappers_in_cpp_get_image_and_entry_or_a_reason(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    script = tmp_path / "saved.py"
+    script.write_text(SAVED)
+    assert _run(str(script), TORCHINDUCTOR_CACHE_DIR=str(tmp_path)).split() == ["saved", "refused"]
 
 
 @pytest.mark.timeout(900)

@@ -66,7 +66,7 @@ def _is_marked(value: object) -> bool:
 
 def of_builtin(function: Any) -> Callable[..., Any]:
     """What a builtin calls: it takes the builder as ``_semantic``."""
-    return function if _is_marked(function) else function.__tri_builtin__  # type: ignore[no-any-return]
+    return function if _is_marked(function) else function.__tri_builtin__
 
 
 def takes_constexprs(function: Any) -> bool:
