@@ -40,6 +40,16 @@ def test_what_was_found_is_mended(path: Path) -> None:
     _check(load(path), "interpreter", "cpu", *_SIMULATORS)
 
 
+@pytest.mark.parametrize("path", _FOUND, ids=lambda path: path.stem)
+def test_what_was_found_is_right_in_other_orders(path: Path) -> None:
+    kernel = load(path)
+    found = PROGRAMS.run(kernel, "sim:nvidia:sm_90a", 4)
+    assert (
+        PROGRAMS.difference(kernel, ("numpy", "sim:nvidia:sm_90a"), PROGRAMS.run(kernel, "numpy"), found)
+        is None
+    )
+
+
 def test_every_pattern_is_drawn() -> None:
     kernels = [PROGRAMS.seeded(0, number) for number in range(60)]
     assert set(itertools.chain.from_iterable(k.productions for k in kernels)) == set(PATTERNS)

@@ -17,7 +17,7 @@ from integration.random_programs.patterns.waits import (
 )
 from integration.random_programs.program import Array, Choice, Memory, Part, Shape
 
-__all__ = ["GridBarrier", "Partials", "PingPong"]
+__all__ = ["GridBarrier", "LookBack", "Partials", "PingPong"]
 
 #: bytes of a line: programs that only see flags must not have read others' lines before
 _LINE = 128
@@ -215,3 +215,64 @@ class PingPong:
 
     def by_volatile(self, part: Part) -> bool:
         return False
+
+
+class LookBack:
+    """A running count by decoupled look-back: a program says its own count, adds up those before it until one says the sum of all before.
+
+    Threads of a program see a word change at different times, so that they go back by different numbers of steps.
+    """
+
+    name = "look_back"
+    _OWN, _ALL, _COUNT = 1 << 20, 1 << 21, (1 << 20) - 1
+
+    def draw(self, choice: Choice, shape: Shape) -> dict[str, Any]:
+        return {"rounds": choice(1, 4), "wait": choose(choice, SEEING)}
+
+    def memories(self, part: Part, shape: Shape, i: int) -> list[Memory]:
+        return [
+            Memory(f"s{i}", "int32", part["rounds"] * shape.programs, zeroed=True),
+            Memory(f"a{i}", shape.dtype, shape.programs * shape.block),
+        ]
+
+    def lines(self, part: Part, shape: Shape, i: int) -> list[str]:
+        how = ["cache_modifier='.cv'"] * (part["wait"] != "volatile") + ["volatile=True"] * (
+            part["wait"] != "cv"
+        )
+        load = f"w = tl.load(s{i} + t * {shape.programs} + j, {', '.join(how)})"
+        own = f"s{i} + t * {shape.programs} + pid"
+        return [
+            f"for t in range({part['rounds']}):",
+            "    ones = (v > t - 2).to(tl.int32)",
+            "    count = tl.sum(ones, 0)",
+            f"    tl.store({own}, count + {self._OWN}, cache_modifier='.cg')",
+            "    before = 0",
+            "    j = pid - 1",
+            "    while j >= 0:",
+            f"        {load}",
+            "        while w == 0:",
+            f"            {load}",
+            f"        before += w & {self._COUNT}",
+            f"        if (w & {self._OWN}) != 0:",
+            "            j -= 1",
+            "        else:",
+            "            j = -1",
+            f"    tl.store({own}, before + count + {self._ALL}, cache_modifier='.cg')",
+            f"    v = ((before + tl.cumsum(ones, 0)) % 8 - 4).to(tl.{shape.dtype})",
+            f"tl.store(a{i} + pid * {shape.block} + offs, v)",
+        ]
+
+    def expected(self, part: Part, shape: Shape, i: int, v: Array, memory: Mapping[str, Array]) -> Array:
+        words = memory[f"s{i}"].reshape(part["rounds"], shape.programs)
+        for t in range(part["rounds"]):
+            ones = v > t - 2
+            words[t] = np.cumsum(ones.sum(axis=1)) + self._ALL
+            v = (np.cumsum(ones.ravel()).reshape(v.shape) % 8 - 4).astype(np.float64)
+        memory[f"a{i}"][:] = v.ravel()
+        return v
+
+    def needs_all(self, part: Part) -> bool:
+        return False
+
+    def by_volatile(self, part: Part) -> bool:
+        return True

@@ -56,8 +56,8 @@ SHARED_BARRIER = "ttg.barrier local\n"
 SCALAR_STORE, SCALAR_LOAD = "tt.store %p, %f : !tt.ptr<f32>\n", "%g = tt.load %p : !tt.ptr<f32>\n"
 
 
-def after(body: str, context: StageContext) -> str:
-    """Loads, stores, atomics and barriers of global memory, in order of the text after the pass."""
+def after(body: str, context: StageContext, only: tuple[str, ...] = ()) -> str:
+    """Loads, stores, atomics and barriers of global memory, in order of the text after the pass; barriers in ops called ``only``, if any."""
     values = "".join(
         f"%r_{layout} = tt.make_range {{start = 0 : i32, end = 128 : i32}} : {type_.format('i32')}\n"
         f"%v_{layout} = arith.constant dense<1.0> : {type_.format('f32')}\n"
@@ -80,7 +80,7 @@ module attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.th
     assert module.operation.verify()
     found = []
     for op in collect(module.operation):
-        if op.name == "ttg.barrier":
+        if op.name == "ttg.barrier" and (not only or op.parent.name in only):
             spaces = ir.IntegerAttr(op.attributes["addrSpace"]).value
             found.append({1: "shared", 2: "barrier", 3: "both"}[spaces])
         elif op.name in ("tt.load", "tt.store", "tt.atomic_rmw"):
@@ -151,3 +151,24 @@ def add(result: str, pointer: str, layout: str) -> str:
 def test_barriers(body: str, expected: str, context: StageContext) -> None:
 
     assert after(body, context) == expected
+
+
+#: a word that other programs change, and what a thread that has seen it does
+WAIT = "scf.while : () -> () {{\n%w = tt.load %p {{isVolatile = true}} : !tt.ptr<f32>\n%e = arith.cmpf oeq, %w, %f : f32\nscf.condition(%e)\n}} do {{\n{0}scf.yield\n}}\n"
+SEEN = "%d = arith.cmpf oeq, %g, %f : f32\nscf.if %d {\n" + P_WIDE + load("b", "wide") + "}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # threads leave the loop at different times
+        (SCALAR_STORE + WAIT.format(""), "store barrier load"),
+        (P_OWN + store("a", "own") + WAIT.format(P_WIDE + load("b", "wide")), "store barrier load load"),
+        (P_OWN + P_WIDE + store("a", "own") + loop(load("b", "wide")), "store barrier load"),
+        # and go different ways
+        (SCALAR_LOAD + P_OWN + store("a", "own") + SEEN, "load barrier store barrier load"),
+    ],
+)  # fmt: skip
+def test_no_barrier_where_threads_may_part(body: str, expected: str, context: StageContext) -> None:
+    """Barriers stand in the function, not in its loops and branches."""
+    assert after(body, context, only=("tt.func",)) == expected

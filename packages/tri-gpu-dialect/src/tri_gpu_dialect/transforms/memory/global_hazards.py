@@ -12,11 +12,15 @@ memory stands between; one that other memory needs there anyway is made one for 
 Copies of blocks that run on their own (by descriptors) see what threads wrote behind a fence and a barrier, and what they wrote is seen
 behind a wait until they are done and a barrier; that goes for copies to a tensor and later ones from it, too.
 
+Threads of a program may leave a loop at different times, and go different ways, where the decision is a value that other programs write:
+each thread reads it by itself.  So what lies before a loop waits before it, never in it, and before a branch that such a value decides.
+
 Kernels that read nothing back, nearly all, are left after one look at their accesses.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from typing import NamedTuple
 
@@ -30,7 +34,7 @@ from tri_core.ir.effects import (
     WRITE_GLOBAL,
     effects_of,
 )
-from tri_core.ir.regions import Edge, region_blocks
+from tri_core.ir.regions import Edge, deciding_operands, is_control, is_loop, region_blocks
 from tri_core.ir.traits import is_pure
 from tri_core.ir.views import defining_op, isa
 from tri_core.lazy_dataclasses import dataclass
@@ -251,12 +255,16 @@ class GlobalWalk(PathWalk[State]):
         number = _number(self.loops, edge.branch)
         return frozenset(p._replace(loops=p.loops | {number}) for p in pending)
 
+    def control(self, op: ir.Operation, pending: State) -> State:
+        """As :meth:`PathWalk.control`, behind a barrier for all accesses in it, where threads may part there."""
+        if is_loop(op) or _may_part(op):
+            done = [p for p in pending if p.passed not in _NOT_DONE]
+            pending = self._ordered(op, self._conflicting(op, done), pending)
+        return super().control(op, pending)
+
     def concurrent(self, op: ir.Operation, pending: State) -> State:
         """Regions have barriers of their own warps, which order nothing before the op and behind it."""
-        inside = [self.sites[n] for inner in all_ops(op) if (n := self.numbers.get(inner)) is not None]
-        pending = self._ordered(
-            op, [p for p in pending if any(self._conflicts(p, s) for s in inside)], pending
-        )
+        pending = self._ordered(op, self._conflicting(op, pending), pending)
         left = pending
         for block in region_blocks(op):
             left |= self.block(block, frozenset())
@@ -276,6 +284,11 @@ class GlobalWalk(PathWalk[State]):
             and not site.commutes(after)
             and not self._by_same_threads(site, after, before.loops)
         )
+
+    def _conflicting(self, op: ir.Operation, pending: Iterable[_Pending]) -> list[_Pending]:
+        """Those of ``pending`` that an access inside of ``op`` waits for."""
+        inside = [self.sites[n] for inner in all_ops(op) if (n := self.numbers.get(inner)) is not None]
+        return [p for p in pending if any(self._conflicts(p, site) for site in inside)]
 
     def _by_same_threads(self, before: _Site, after: _Site, loops: frozenset[int]) -> bool:
         if before.is_block_copy or after.is_block_copy:
@@ -318,6 +331,21 @@ def _overlapping(sites: list[_Site]) -> list[_Site]:
     if not any(site.writes for site in sites):
         return []
     return [site for site in sites if any(site.may_overlap(other) for other in sites)]
+
+
+def _may_part(op: ir.Operation) -> bool:
+    """Whether threads may go different ways at ``op``: what decides is read from global memory by each of them, or left by such a loop."""
+    waiting, seen = deciding_operands(op), set[ir.Value]()
+    while waiting:
+        value = waiting.pop()
+        made = defining_op(value)
+        if value in seen or made is None:
+            continue
+        if len(seen) == _MOST or is_control(made) or (reads := effects_of(made)) is None or reads & _READS:
+            return True
+        seen.add(value)
+        waiting += made.operands
+    return False
 
 
 def _done(pending: State, which: int) -> State:
