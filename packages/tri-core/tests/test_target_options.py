@@ -63,7 +63,6 @@ def test_without_that_backend_they_are_unknown(toy: Any) -> None:
 #: options of Triton's that no target of tri has
 FOREIGN = {
     "enable_reflect_ftz": True,
-    "extern_libs": {"libdevice": "libdevice.bc"},
     "allow_flush_denorm": True,
     "supported_fp8_dtypes": ("fp8e5",),
 }

@@ -18,12 +18,15 @@ from tri_core.api import (
     StageResult,
     Target,
 )
+from tri_core.extern_libraries import BITCODE, SHARED_OBJECT, paths_by_kind
 from tri_core.mlir import ir
 
 __all__ = ["pipeline"]
 
 #: LLVM's passes before code generation; the vector level has done the rest
 LLVM_PASSES = "instcombine,simplifycfg,loop-rotate,simplifycfg"
+#: libraries of a program's own: linked, and loaded
+KINDS = (BITCODE, SHARED_OBJECT)
 #: of code generation
 OPT_LEVEL = 2
 
@@ -78,6 +81,7 @@ def _llir(module: ir.Module, context: StageContext) -> StageResult:
 
 def _request(text: str, emit: str, context: StageContext, passes: str) -> CodegenRequest:
     llvm = _llvm(context)
+    libraries = paths_by_kind(context.options.extern_libs, context.target, KINDS)[BITCODE]
     return CodegenRequest(
         llvm_ir=text,
         triple=llvm.triple,
@@ -85,7 +89,8 @@ def _request(text: str, emit: str, context: StageContext, passes: str) -> Codege
         features=llvm.features,
         emit=(emit,),
         opt_level=OPT_LEVEL,
-        passes=passes,
+        passes=f"always-inline,{passes}" if libraries and passes else passes,
+        libraries=libraries if passes else (),
     )
 
 

@@ -6,7 +6,9 @@ import re
 
 from tri_backend_nvidia.libdevice import libdevice
 from tri_backend_nvidia.options import nvidia_options
+from tri_backend_nvidia.ptx_libraries import PTX, with_functions
 from tri_core.api import CodegenRequest, InternalError, Stage, StageContext, StageResult
+from tri_core.extern_libraries import BITCODE, Kind, paths_by_kind
 
 __all__ = ["entry_points", "ptx_stage"]
 
@@ -27,11 +29,16 @@ def _features(context: StageContext, default: str) -> str:
 
 
 def _libraries(llvm_ir: str, context: StageContext) -> tuple[str, ...]:
-    """libdevice, for kernels that call it: finding and linking it takes time."""
-    if "@__nv_" not in llvm_ir:
+    """The program's own libraries; libdevice, for kernels that call it: finding and linking it takes time."""
+    own = _own(context)[BITCODE]
+    if "@__nv_" not in llvm_ir and not own:
         return ()
     override = context.knobs.get("NVIDIA_LIBDEVICE")
-    return (str(libdevice(str(override) if override else None)),)
+    return (*own, str(libdevice(str(override) if override else None)))
+
+
+def _own(context: StageContext) -> dict[Kind, tuple[str, ...]]:
+    return paths_by_kind(context.options.extern_libs, context.target, (BITCODE, PTX))
 
 
 def _run(llvm_ir: str, context: StageContext) -> StageResult:
@@ -49,7 +56,7 @@ def _run(llvm_ir: str, context: StageContext) -> StageResult:
         )
     )
     # a module with line numbers is marked for debugging, which makes ptxas serialise matrix instructions
-    text = _TARGET.sub(r"\1", reply.texts["asm"])
+    text = with_functions(_TARGET.sub(r"\1", reply.texts["asm"]), _own(context)[PTX])
     return StageResult(artifact=text, entry_points=entry_points(text))
 
 

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Self
 
 from tri_core.errors import OptionError
+from tri_core.extern_libraries import checked_libraries
 from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["CommonOptions"]
@@ -52,6 +53,8 @@ class CommonOptions:
     default_dot_input_precision: str = "ieee"
     #: a file, ``kernel.ttgir`` say, that replaces what the stage of its suffix makes
     ir_override: str = ""
+    #: libraries that the kernel's functions are linked from, ``{name: path}``; kept with digests of their content
+    extern_libs: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def is_checked(self) -> bool:
@@ -59,6 +62,8 @@ class CommonOptions:
         return self.debug and self.sanitize_overflow
 
     def __post_init__(self) -> None:
+        if self.extern_libs or self.extern_libs is None:
+            object.__setattr__(self, "extern_libs", checked_libraries(self.extern_libs))
         for name in ("num_warps", "num_ctas"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1 or value & (value - 1):

@@ -29,8 +29,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 #: options of Triton's compilers for which nothing here does anything else: how a vendor's library flushes subnormals, whether native code
-#: is made before a kernel is loaded, files that are linked (tri's libdevice is its own), what its own passes and checks take from one
-#: another
+#: is made before a kernel is loaded, what its own passes and checks take from one another
 _WITHOUT_EFFECT = frozenset(
     (
         "allow_flush_denorm",
@@ -38,7 +37,6 @@ _WITHOUT_EFFECT = frozenset(
         "backend_name",
         "deprecated_fp8_dot_operand_dtypes",
         "enable_reflect_ftz",
-        "extern_libs",
         "generate_native_code",
         "max_num_imprecise_acc_default",
         "schedule_hint",

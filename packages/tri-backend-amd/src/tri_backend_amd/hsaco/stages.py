@@ -26,6 +26,7 @@ from tri_core.api import (
     StageResult,
     ToolchainError,
 )
+from tri_core.extern_libraries import BITCODE, paths_by_kind
 from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["assembly_and_object_stages"]
@@ -82,6 +83,7 @@ def _request(llvm_ir: str, context: StageContext) -> CodegenRequest:
         cpu=machine.cpu,
         features=machine.features,
         llvm_options=(_VERSION_OPTION,),
+        libraries=paths_by_kind(context.options.extern_libs, context.target, (BITCODE,))[BITCODE],
     )
 
 

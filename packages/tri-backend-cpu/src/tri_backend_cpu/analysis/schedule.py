@@ -248,7 +248,7 @@ def _is_by_vectors(op: Op) -> bool:
 
 def _stands_alone(op: Op) -> bool:
     """Whether the effect ``op`` has to be over at all points before anything else happens."""
-    return isa(op, tt.ElementwiseInlineAsmOp, tt.AtomicPollOp)
+    return isa(op, tt.ElementwiseInlineAsmOp, tt.ExternElementwiseOp, tt.AtomicPollOp)
 
 
 def _leaving(op: Op, parent: Op) -> tuple[list[Value], list[Value]]:
@@ -266,7 +266,9 @@ def _leaving(op: Op, parent: Op) -> tuple[list[Value], list[Value]]:
 def _has_effects(op: Op, *, reads: bool = True) -> bool:
     """Whether ``op`` does more than compute its results; without ``reads``, more than that and read memory."""
     effects = Effects.declared_by(op.name) or NOTHING
-    return isa(op, tt.ElementwiseInlineAsmOp) or bool(effects if reads else effects - {READ_GLOBAL})
+    return isa(op, tt.ElementwiseInlineAsmOp, tt.ExternElementwiseOp) or bool(
+        effects if reads else effects - {READ_GLOBAL}
+    )
 
 
 def _refused(what: str) -> Callable[[_Scheduler, Op], None]:
@@ -279,7 +281,6 @@ def _refused(what: str) -> Callable[[_Scheduler, Op], None]:
 _ROOTS: dict[str, Callable[[_Scheduler, Op], None]] = {
     "tt.call": _refused("a call that could not be inlined"),
     "tt.dot_scaled": _refused("scaled dots"),
-    "tt.extern_elementwise": _refused("functions of a device library"),
     "tt.make_tensor_descriptor": _refused("tensor descriptors"),
     "tt.reduce": _Scheduler.reduce,
     "tt.scan": _Scheduler.scan,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tri_backend_cpu.analysis.plan import Effect
-from tri_backend_cpu.builder import I1, I64
+from tri_backend_cpu.builder import I1, I64, Builder
 from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.lower import assembly, atomics, memory
 from tri_backend_cpu.lower.evaluator import Evaluator
@@ -159,12 +159,23 @@ def _print(e: Evaluator, member: Effect, place: Place) -> None:
         report_print(e.context, member.op, indices, values)
 
 
-def _assembly(e: Evaluator, member: Effect, place: Place) -> None:
+def _extern(b: Builder, op: Op, operands: list[ir.Value]) -> list[ir.Value]:
+    """A call of a function of the program's own library, for one element."""
+    return [b.call(op.attributes["symbol"], b.type(op.result.dtype), *operands)]
+
+
+_FOREIGN: dict[str, Callable[[Builder, Op, list[ir.Value]], list[ir.Value]]] = {
+    "tt.elementwise_inline_asm": assembly.assemble,
+    "tt.extern_elementwise": _extern,
+}
+
+
+def _foreign(e: Evaluator, member: Effect, place: Place) -> None:
     op = member.op
     operands = [e.lanes(v, place).value for v in op.operands]
     level = len(e.frame.points) - 1
     with e.frame.at(level) as b:
-        made = assembly.assemble(b, op, operands)
+        made = _FOREIGN[op.name](b, op, operands)
     for result, view, value in zip(op.results, member.views, made, strict=False):
         if not result.is_tensor:
             e.context.scalars[result] = value
@@ -193,7 +204,7 @@ def _poll(e: Evaluator, member: Effect, place: Place) -> None:
 _ACTIONS: dict[str, Callable[[Evaluator, Effect, Place], None]] = {
     "tt.store": _store,
     **dict.fromkeys(_ATOMICS, _atomic),
-    "tt.elementwise_inline_asm": _assembly,
+    **dict.fromkeys(_FOREIGN, _foreign),
     "tt.atomic_poll": _poll,
     "tt.histogram": _histogram,
     "tt.assert": _assert,

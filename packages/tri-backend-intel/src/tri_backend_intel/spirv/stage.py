@@ -25,6 +25,7 @@ from tri_core.api import (
     Target,
     Unsupported,
 )
+from tri_core.extern_libraries import BITCODE, paths_by_kind
 
 __all__ = ["common_options", "spirv_stage"]
 
@@ -51,7 +52,10 @@ def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
     if target.spec.llvm is None:
         raise InternalError(f"{target} is not an Intel target")
     lines = bool(context.knobs.get("LINE_INFO"))
-    data = _generate(llvm_ir, target, context.codegen, lines=lines, fuse=context.options.enable_fp_fusion)
+    libraries = paths_by_kind(context.options.extern_libs, target, (BITCODE,))[BITCODE]
+    data = _generate(
+        llvm_ir, target, context.codegen, libraries, lines=lines, fuse=context.options.enable_fp_fusion
+    )
     module = read_module(data)
     _check(module, target)
     judged = _judged(data, llvm_ir, context)
@@ -77,8 +81,16 @@ def _judged(data: bytes, llvm_ir: str, context: StageContext) -> Judged:
     return judge(data, target, modes, device, str(given) if given is not None else None)
 
 
-def _generate(llvm_ir: str, target: Target, codegen: CodegenService, *, lines: bool, fuse: bool) -> bytes:
-    """Optimise, spell out what cannot be selected, emit: two jobs; with source ``lines`` if they are wanted.
+def _generate(
+    llvm_ir: str,
+    target: Target,
+    codegen: CodegenService,
+    libraries: tuple[str, ...],
+    *,
+    lines: bool,
+    fuse: bool,
+) -> bytes:
+    """Link ``libraries``, optimise, spell out what cannot be selected, emit: two jobs; with source ``lines`` if they are wanted.
 
     With ``fuse``, the driver may contract what all of the kernel's operations allow.
 
@@ -91,6 +103,7 @@ def _generate(llvm_ir: str, target: Target, codegen: CodegenService, *, lines: b
         triple=target.spec.llvm.triple,
         emit=("llvm-ir",),
         llvm_options=(_extension_option(target),),
+        libraries=libraries,
     )
     text = with_cache_controls(legalize(codegen.compile(optimised).texts["llvm-ir"]))
     if fuse:
@@ -98,7 +111,7 @@ def _generate(llvm_ir: str, target: Target, codegen: CodegenService, *, lines: b
     if not target.has("gpu"):
         text = without_negation(text)
     text, places = with_markers(text) if lines else (text, ())
-    emitted = replace(optimised, llvm_ir=text, emit=("object",), passes="", isolated=True)
+    emitted = replace(optimised, llvm_ir=text, emit=("object",), passes="", isolated=True, libraries=())
     data = codegen.compile(emitted).objects["object"]
     return on_casts(with_lines(data, places) if lines else data)
 

@@ -137,7 +137,7 @@ def _address(
     if known is None and not weak:
         raise DeviceError(
             f"the object needs the function {name!r}, which this process does not have",
-            remedy="functions of the C library must be in a library that the process has loaded",
+            remedy="name its library at the launch, extern_libs={name: path}, or load it into the process",
         )
     return known or 0
 

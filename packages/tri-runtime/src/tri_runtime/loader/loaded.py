@@ -56,7 +56,7 @@ class LoadedObject:
                 data,
                 view,
                 address,
-                lambda name: (imports or {}).get(name) or process_symbol(name),
+                lambda name: (imports.get(name) if imports is not None else None) or process_symbol(name),
             )
         if layout.fixed:
             self._memory.seal(layout.fixed)

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_core.errors import Unsupported
+from tri_core.extern_libraries import meaning_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir, llvm
 from tri_runtime.races import Semantics
 from tri_runtime.simulator.cta import CTA, Step
 from tri_runtime.simulator.memory import Memory
-from tri_runtime.simulator.numbering import Numbering
+from tri_runtime.simulator.numbering import External, Numbering
 from tri_runtime.simulator.subword import SubwordMemory, element_of
 from tri_runtime.simulator.values import Shape, shape_of, to_bf16, to_f32
 
@@ -359,11 +360,12 @@ def _call(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[in
     name = op.attributes[key].value
     if name == "llvm.trap":
         return program.observed(lambda cta: cta.stop())
-    external = program.externals.get(name)
+    external = program.externals.get(name) or _registered(name)
     if external is None:
         raise Unsupported(
             f"the simulator does not know the function {name}",
-            remedy="run on a real device, or have the backend's tri_simulation say what it does",
+            remedy="run on a real device, say what it means with tri_core.extern_libraries.register_meaning, or have the backend's"
+            " tri_simulation say what it does",
         )
 
     def step(cta: CTA) -> object:
@@ -372,6 +374,12 @@ def _call(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[in
         return cta.take_wait()
 
     return program.observed(step)
+
+
+def _registered(symbol: str) -> External | None:
+    """What a program says that a function of its own library means."""
+    meaning = meaning_of(symbol)
+    return None if meaning is None else lambda cta, operands: [meaning(*operands)]
 
 
 def _fence(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:

@@ -11,6 +11,7 @@ from tri.language import types
 from tri.language.builtin import builtin_of_constexprs, constexpr_function
 from tri.language.constexpr import constexpr, constexpr_type, tuple_type
 from tri.language.descriptors import tensor_descriptor
+from tri.language.externs import extern_elementwise
 from tri.language.tensor import tensor
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "base_value",
     "check_bit_width",
     "extern",
+    "extern_elementwise",
     "get_int_dtype",
     "is_builtin",
     "is_negative_zero",

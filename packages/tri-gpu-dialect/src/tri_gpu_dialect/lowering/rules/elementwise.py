@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tri_core.dialects.tt import PointerType
 from tri_core.dialects.tt.enums import PropagateNan
 from tri_core.errors import Unsupported
+from tri_core.extern_libraries import USER
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering.context import Lowered, Lowering
 from tri_gpu_dialect.lowering.functions import function
@@ -176,10 +177,12 @@ def pointer_to_int(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def extern(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``tt.extern_elementwise``: a function of a device library."""
+    """``tt.extern_elementwise``: a function of a device library, or of one that the program brings."""
     name, symbol = (ir.StringAttr(op.attributes[k]).value for k in ("libname", "symbol"))
     type_ = ctx.storage(op.results[0].type)
     operands = [ctx.registers(o) for o in op.operands]
+    if name == USER or name in {library for library, _, _ in ctx.options.extern_libs}:
+        return [map_registers(lambda *xs: ctx.b.call(symbol, xs, [type_])[0], *operands)]
     return [map_registers(lambda *xs: ctx.hw.extern(ctx.b, name, symbol, xs, type_), *operands)]
 
 

@@ -16,6 +16,7 @@ from tri.compat.triton.core import base_type as base_type
 from tri.compat.triton.core import base_value as base_value
 from tri.compat.triton.core import check_bit_width as check_bit_width
 from tri.compat.triton.core import extern as extern
+from tri.compat.triton.core import extern_elementwise as extern_elementwise
 from tri.compat.triton.core import get_int_dtype as get_int_dtype
 from tri.compat.triton.core import is_builtin as is_builtin
 from tri.compat.triton.core import is_negative_zero as is_negative_zero
