@@ -118,7 +118,6 @@ def test_unknown_architectures_are_refused(arch: str, near: str) -> None:
     ("name", "words"),
     [
         ("tt.call", "a call"),
-        ("tt.extern_elementwise", "functions of a device library"),
         ("tt.dot_scaled", "scaled dot"),
     ],
 )
