@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
+from tri_core.dialects.tt import DotOp
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.access import access_of, global_load
 from tri_core.ir.effects import (
@@ -36,9 +37,16 @@ from tri_core.passes.origins import arguments_of, reaches
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import LocalAllocOp, LocalDeallocOp, WarpGroupDotOp
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
-from tri_gpu_dialect.encodings import MatrixEncoding
+from tri_gpu_dialect.encodings import Blocked, MatrixEncoding
 
-__all__ = ["DOT_OPERANDS", "PipelinedLoads", "is_dot_buffer", "obstacle", "pipelined_loads"]
+__all__ = [
+    "DOT_OPERANDS",
+    "PipelinedLoads",
+    "feeds_matrix_unit",
+    "is_dot_buffer",
+    "obstacle",
+    "pipelined_loads",
+]
 
 #: effects that loads may not pass, or that other threads' memory may depend on
 _ORDERING = (
@@ -90,10 +98,11 @@ def pipelined_loads(
 
 
 def obstacle(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> str | None:
-    """Why ``loop``, a counted loop, has no :func:`pipelined_loads`; None where none of its loads gives an operand to a dot."""
+    """Why ``loop``, a counted loop, has no :func:`pipelined_loads`; None where none of its loads gives an
+    operand to a matrix instruction."""
     body = loop.regions[0].blocks[0]
     ops = block_ops(body)
-    found = {op: load for op in ops if (load := global_load(op)) is not None and _feeds_dot(op)}
+    found = {op: load for op in ops if (load := global_load(op)) is not None and feeds_matrix_unit(op)}
     loads = list(found)
     if not loads:
         return None
@@ -159,12 +168,31 @@ def is_dot_buffer(op: ir.Operation) -> bool:
     )
 
 
-def _feeds_dot(load: ir.Operation) -> bool:
+def feeds_matrix_unit(load: ir.Operation) -> bool:
     """Whether the result of ``load`` becomes an operand of a dot on a matrix instruction."""
+    return reaches(load.results, _is_matrix_operand, is_rematerializable)
+
+
+def _feeds_dot(load: ir.Operation) -> bool:
+    """Whether the result of ``load`` becomes an operand of a dot, on a matrix instruction or by multiply-add."""
     return reaches(load.results, _is_operand, is_rematerializable)
 
 
 def _is_operand(use: ir.OpOperand) -> bool:
+    return _is_matrix_operand(use) or _is_multiplied(use)
+
+
+def _is_multiplied(use: ir.OpOperand) -> bool:
+    """Whether ``use`` is that of an operand by a dot that multiplies and adds, from registers."""
+    user = use.owner.operation
+    return (
+        use.operand_number in (0, 1)
+        and isa(user, DotOp)
+        and isinstance(encoding_of(user.results[0]), Blocked)
+    )
+
+
+def _is_matrix_operand(use: ir.OpOperand) -> bool:
     user = use.owner.operation
     if use.operand_number in DOT_OPERANDS.get(user.name, ()):
         return isinstance(encoding_of(user.results[0]), MatrixEncoding)

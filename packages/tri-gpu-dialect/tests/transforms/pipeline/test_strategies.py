@@ -47,12 +47,19 @@ def policy_of(strategy: LoadStrategy | None) -> DefaultPolicy:
 
 
 def pipelined(  # type: ignore[no-untyped-def]
-    run, text: str, strategy: LoadStrategy | None, *, stages: int = 4, target: Any = None, late: bool = True
+    run,
+    text: str,
+    strategy: LoadStrategy | None,
+    *,
+    stages: int = 4,
+    target: Any = None,
+    late: bool = True,
+    accelerated: bool = True,
 ) -> ir.Module:
-    """``text`` with its loops in ``stages``."""
+    """``text`` with its loops in ``stages``; ``accelerated``: its dots are on matrix instructions."""
     policy = policy_of(strategy)
-    first = [Coalesce(policy=policy), AccelerateMatmul(policy=policy), RemoveLayoutConversions()]
-    module: ir.Module = run(text, *first, num_warps=4)
+    matrix = [AccelerateMatmul(policy=policy)] if accelerated else []
+    module: ir.Module = run(text, Coalesce(policy=policy), *matrix, RemoveLayoutConversions(), num_warps=4)
     target = target or make_target(32, unit=UNIT, limits={"shared": 65536})
     context = StageContext(target=target, options=CommonOptions(), kernel_name="f", codegen=None)  # type: ignore[arg-type]
     steps: list[Any] = [Pipeline(num_stages=stages, policy=policy), VerifyLayouts()]
@@ -61,6 +68,29 @@ def pipelined(  # type: ignore[no-untyped-def]
     for step in steps:
         step.apply(module, context)
     return module
+
+
+def check_results(module: ir.Module, k: int, trips: int, *, transposed: bool) -> None:
+    """Simulate ``module``, the loop of :func:`matmul` in ``trips`` iterations."""
+    target, options = make_target(32), CommonOptions(num_warps=4)
+    words = ReferencePrimitives(target, options, threads_per_warp=32, num_warps=4)
+    lowered = lower(module, target, options, words, generic_table())
+    random = np.random.default_rng(k + trips)
+    # nothing is loaded that the loop does not load: the arrays end there
+    a = random.integers(-3, 4, (max(trips, 1), 16, k)).astype(np.float16)
+    b = random.integers(-3, 4, (max(trips, 1), *((16, k) if transposed else (k, 16)))).astype(np.float16)
+    c = np.full((16, 16), np.nan, np.float32)
+    simulate(
+        lowered.module,
+        lowered.name,
+        (1, 1, 1),
+        [a, b, c, trips],
+        num_threads=128,
+        threads_per_warp=32,
+        shared_bytes=lowered.shared_bytes,
+    )
+    right = b.transpose(0, 2, 1) if transposed else b
+    np.testing.assert_array_equal(c, (a.astype(np.float64) @ right)[:trips].sum(0))
 
 
 @settings(max_examples=60)
@@ -82,25 +112,25 @@ def test_results_stay(  # type: ignore[no-untyped-def]
         )
     module = pipelined(run, text, strategy, stages=stages)
     event(f"{strategy}: {'tt.num_stages' in str(module)}")
-    target, options = make_target(32), CommonOptions(num_warps=4)
-    words = ReferencePrimitives(target, options, threads_per_warp=32, num_warps=4)
-    lowered = lower(module, target, options, words, generic_table())
-    random = np.random.default_rng(k + trips)
-    # nothing is loaded that the loop does not load: the arrays end there
-    a = random.integers(-3, 4, (max(trips, 1), 16, k)).astype(np.float16)
-    b = random.integers(-3, 4, (max(trips, 1), *((16, k) if transposed else (k, 16)))).astype(np.float16)
-    c = np.full((16, 16), np.nan, np.float32)
-    simulate(
-        lowered.module,
-        lowered.name,
-        (1, 1, 1),
-        [a, b, c, trips],
-        num_threads=128,
-        threads_per_warp=32,
-        shared_bytes=lowered.shared_bytes,
-    )
-    right = b.transpose(0, 2, 1) if transposed else b
-    np.testing.assert_array_equal(c, (a.astype(np.float64) @ right)[:trips].sum(0))
+    check_results(module, k, trips, transposed=transposed)
+
+
+@pytest.mark.parametrize("trips", [0, 1, 3, 6])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_dots_of_multiply_adds_are_fed_by_copies(run, transposed: bool, trips: int) -> None:  # type: ignore[no-untyped-def]
+    """Without copies their loads are waited for in each iteration, and what is on its way is in registers beside the operands."""
+    text = matmul(16, transposed=transposed, twice=False)
+    module = pipelined(run, text, AsyncCopy(), stages=3, accelerated=False)
+    assert "ttg.async_copy_global_to_local" in str(module)
+    assert "tt.load" not in str(module)
+    check_results(module, 16, trips, transposed=transposed)
+
+
+@pytest.mark.parametrize("strategy", [ThroughRegisters(), InRegisters()])
+def test_registers_hold_nothing_ahead_for_multiply_adds(run, strategy: LoadStrategy) -> None:  # type: ignore[no-untyped-def]
+    """Operands of such dots fill registers by themselves."""
+    text = matmul(16, transposed=False, twice=False)
+    assert str(pipelined(run, text, strategy, accelerated=False)).count("tt.load") == 2
 
 
 #: what the loop is, and what is not in it

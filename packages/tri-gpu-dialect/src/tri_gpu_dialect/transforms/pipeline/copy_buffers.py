@@ -14,7 +14,7 @@ from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pipelined_loads import is_dot_buffer
 from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import number_of_module
-from tri_gpu_dialect.encodings import Blocked, SharedEncoding, SwizzledShared, decode
+from tri_gpu_dialect.encodings import Blocked, DotOperand, SharedEncoding, SwizzledShared, decode
 from tri_gpu_dialect.layouts import BLOCK, Banks, LinearLayout
 from tri_gpu_dialect.layouts.shared import pad_offset
 from tri_gpu_dialect.plans import views
@@ -97,15 +97,22 @@ def _near(load: ir.Operation) -> list[ir.Operation]:
 def readers(load: ir.Operation) -> list[ir.Operation]:
     """What reads a stage of ``load`` in a way of its own.
 
-    Conversions (perhaps of its transpose) to operands of matrix instructions; buffers for dots, if they are like the stage.
+    Conversions (perhaps of its transpose) to operands of matrix instructions or of multiply-additions; buffers for dots, if they are like
+    the stage.
     """
     chosen = chosen_encoding(load)
     return [
         op
         for op in _near(load)
-        if (isa(op, ConvertLayoutOp) and is_matrix_operand(op.results[0]))
+        if (isa(op, ConvertLayoutOp) and (is_matrix_operand(op.results[0]) or _is_multiplied(op.results[0])))
         or (is_dot_buffer(op) and _buffer_encoding(op) == chosen)
     ]
+
+
+def _is_multiplied(value: ir.Value) -> bool:
+    """Whether ``value`` is laid out as the operand of a dot by multiply-additions."""
+    encoding = encoding_of(value)
+    return isinstance(encoding, DotOperand) and isinstance(encoding.parent, Blocked)
 
 
 def stays_in_block(load: ir.Operation) -> bool:

@@ -7,6 +7,7 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.analysis.layout_rules import LayoutRules
+from tri_gpu_dialect.analysis.pipelined_loads import feeds_matrix_unit
 from tri_gpu_dialect.transforms.pipeline.loaded_loop import (
     LoadedLoop,
     is_matrix,
@@ -39,8 +40,8 @@ class InRegisters(TypedFields):
         """See :class:`tri_gpu_dialect.policies.loads.LoadStrategy`: any target has registers."""
 
     def suits(self, load: ir.Operation, axes: AxisInfos, rules: LayoutRules) -> bool:
-        """Whether ``load`` gives a matrix."""
-        return is_matrix(load)
+        """Whether ``load`` gives a matrix unit a matrix."""
+        return is_matrix(load) and feeds_matrix_unit(load)
 
     def pipeline(self, asked: PipelinedLoop) -> None:
         """See :class:`tri_gpu_dialect.policies.loads.LoadStrategy`; there must be registers for what is loaded."""

@@ -9,6 +9,7 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.analysis.layout_rules import LayoutRules
+from tri_gpu_dialect.analysis.pipelined_loads import feeds_matrix_unit
 from tri_gpu_dialect.layouts import Banks
 from tri_gpu_dialect.policies.operands import InRows
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import CopyBuffer, readers
@@ -47,8 +48,8 @@ class ThroughRegisters(TypedFields):
         check_shared("ThroughRegisters", target)
 
     def suits(self, load: ir.Operation, axes: AxisInfos, rules: LayoutRules) -> bool:
-        """Whether ``load`` gives a matrix that is to be issued ahead."""
-        return is_matrix(load) and (self.keep_converted or bool(readers(load)))
+        """Whether ``load`` gives a matrix unit a matrix that is to be issued ahead."""
+        return is_matrix(load) and feeds_matrix_unit(load) and (self.keep_converted or bool(readers(load)))
 
     def pipeline(self, asked: PipelinedLoop) -> None:
         """See :class:`tri_gpu_dialect.policies.loads.LoadStrategy`; there must be registers for what is loaded, too."""
