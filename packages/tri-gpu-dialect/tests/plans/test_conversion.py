@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tri_gpu_dialect.encodings import Blocked, DotOperand
 from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout, bank_conflicts, gf2, vector_access
 from tri_gpu_dialect.layouts.distributed import blocked
 from tri_gpu_dialect.plans import Exchange, ThroughShared, in_words, plan_conversion
@@ -169,3 +170,19 @@ def test_a_row_that_threads_need_much_of_is_read_in_wide_accesses(bits: int) -> 
     access = vector_access(plan.destination, plan.shared, 128 // bits)
     assert len(access.groups) == 32 * bits // 128
     assert bank_conflicts(plan.destination, plan.shared, bits) == 1
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_operands_of_which_threads_need_copies_are_read_from_memory(index: int) -> None:
+    """16x16, of which a thread has 8 elements in a warp: a dot by multiply-add needs two rows or four columns."""
+    parent = Blocked((1, 4), (8, 4), (1, 1), (1, 0))
+    destination = DotOperand(index, parent, 0).linear_layout((16, 16))
+    assert destination.in_size(REGISTER) == (64 if index else 32)
+    assert isinstance(plan_conversion(parent.linear_layout((16, 16)), destination, 32), ThroughShared)
+
+
+def test_few_copies_are_exchanged() -> None:
+    parent = Blocked((1, 4), (8, 4), (2, 1), (1, 0))
+    destination = DotOperand(0, parent, 0).linear_layout((16, 16))
+    assert destination.in_size(REGISTER) == 16
+    assert isinstance(plan_conversion(parent.linear_layout((16, 16)), destination, 32), Exchange)

@@ -15,6 +15,9 @@ wants: ``A(t) ^ B(s, w)``.  So an exchange is three steps::
     got[t]   = shuffle(send[A(t)], P(lane) ^ Lr(t) ^ Lw(warp))
     result[r] = got[r ^ F(lane)]                             selects, none when F is 0
 
+A destination that has several times the source's registers, all of them copies of what other lanes have (the rows and columns that
+each thread of a dot by multiply-add needs), is read from shared memory: one access of 16 bytes is four shuffles and their selects.
+
 With P the identity and no Lr, Lw the shuffle is left out; with nothing but A left, registers are renamed.
 
 Through shared memory every block of a cluster writes what it has into its own memory, and reads where the elements are: in its own
@@ -61,6 +64,9 @@ _LONGER = 2
 
 #: selects per register beyond which shared memory is cheaper than an exchange
 _MAX_SELECT_BITS = 4
+
+#: words that a thread gets beyond which copies are read from shared memory, and how many times its own these have to be
+_MANY_WORDS, _COPIES = 32, 4
 
 Columns = tuple[int, ...]
 
@@ -171,7 +177,7 @@ def plan_conversion(
     source, destination = normalized(source), normalized(destination)
     maps = _Maps.of(source, destination)
     found = None if maps.crosses_blocks or maps.crosses_warps else _exchange(maps)
-    if found is not None:
+    if found is not None and not _is_copied(found, source, element_bits):
         return found
     return _through_shared(source, destination, max(element_bits, 8), banks or Banks(), piece_bytes)
 
@@ -252,6 +258,13 @@ def _exchange(maps: _Maps) -> Exchange | None:
     )
     expand = tuple(_gather_bits(r, kept) for r in range(1 << bits))
     return Exchange(expand, rounds, p, to_lane[WARP], wanted, send_warp, f)
+
+
+def _is_copied(plan: Exchange, source: LinearLayout, element_bits: int) -> bool:
+    """Whether so many shuffles bring a thread copies that shared memory is cheaper."""
+    own = 1 << _distinct_registers(source)
+    words = len(plan.rounds) * element_bits // 32
+    return plan.shuffles and words >= _MANY_WORDS and len(plan.rounds) >= _COPIES * own
 
 
 def _receivers(ll: Columns, lr: Columns) -> Columns:

@@ -161,3 +161,24 @@ def test_results_stay(steps: list[str]) -> None:
     run(reordered(steps), [x, y, z, made])
     left = x if steps.index("read x") < steps.index("store y over x") else y
     np.testing.assert_array_equal(made, left.astype(np.float64) @ y + 2 * z)
+
+
+def test_operands_of_dots_by_multiply_add_are_converted_where_they_are_used() -> None:
+    """A thread has 4 elements of a block, and 64 of a right operand: the second dot's is converted behind the first dot."""
+    block = TensorSpec("f32", SHAPE, Blocked((1, 4), (8, 4), (1, 1), (1, 0)))
+    left, right = (TensorSpec("f32", SHAPE, DotOperand(i, block.encoding, 0)) for i in (0, 1))
+    convert, dot = '"ttg.convert_layout"', '"tt.dot"'
+    types = f"({left.type}, {right.type}, {block.type}) -> {block.type}"
+    body = f"""
+    %l = {convert}(%in0) : ({block.type}) -> {left.type}
+    %r = {convert}(%in1) : ({block.type}) -> {right.type}
+    %late = {convert}(%in2) : ({block.type}) -> {right.type}
+    %first = {dot}(%l, %r, %in2) {{inputPrecision = 2 : i32}} : {types}
+    %again = {convert}(%first) : ({block.type}) -> {left.type}
+    %out0 = {dot}(%again, %late, %in2) {{inputPrecision = 2 : i32}} : {types}
+    """
+    module = kernel([block] * 3, [block], body, warps=1, lanes=32)
+    ReorderInstructions().apply(module, CONTEXT)
+    assert module.operation.verify()
+    names = [op.name for op in all_ops(module.operation) if op.name in ("ttg.convert_layout", "tt.dot")]
+    assert names == ["ttg.convert_layout"] * 2 + ["tt.dot"] + ["ttg.convert_layout"] * 2 + ["tt.dot"]

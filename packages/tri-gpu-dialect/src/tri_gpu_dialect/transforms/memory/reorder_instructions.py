@@ -7,6 +7,9 @@ An operand's layout holds copies in several threads, so it takes more registers 
 memory; and the barrier in front of such a read keeps the global loads behind it from being under way together with
 those before it.
 
+Operands of dots by multiply-add, of which each thread needs whole rows and columns, are converted where they are used, too, behind other
+dots and loops: the tensor that they are made of takes fewer registers.
+
 A read stays in its block, above whatever may write a buffer, waits, or has a region of a program in it, and above dots:
 ``prefetch`` has put reads in front of the dots that hide them.  Buffers live longer by this: where the target has too
 little shared memory for that all stay where they are; where fewer CTAs fit a unit because of it, and these have too few warps to hide what
@@ -20,18 +23,20 @@ from itertools import islice
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.dialects.tt import LoadOp, ReduceOp, ScanOp
-from tri_core.ir.traits import is_rematerializable, is_view
+from tri_core.dialects.tt import DotOp, LoadOp, ReduceOp, ScanOp
+from tri_core.ir.traits import is_rematerializable, is_view, source_of
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.occupancy import occupancy
 from tri_core.remarks import declined
 from tri_core.target import ComputeUnit
+from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.dialect import LocalAllocOp, LocalLoadOp
+from tri_gpu_dialect.dialect import ConvertLayoutOp, LocalAllocOp, LocalLoadOp
 from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions, module_int
-from tri_gpu_dialect.encodings import DotOperand
+from tri_gpu_dialect.encodings import Blocked, DotOperand
+from tri_gpu_dialect.layouts import REGISTER
 from tri_gpu_dialect.plans.scratch import SHARED, ScratchMeasures
 from tri_gpu_dialect.transforms.memory.placement import bytes_needed
 
@@ -102,11 +107,28 @@ class _Moves:
         ops = block_ops(block)
         following = ops[-1]
         for i in reversed(range(len(ops) - 1)):
-            if _is_operand(ops[i]) and (place := _place(ops, i)) != following:
+            place = self._place(ops, i)
+            if place is not None and place != following:
                 self.places.append((ops[i], following))
                 ops[i].move_before(place)
             else:
                 following = ops[i]
+
+    def _place(self, ops: Sequence[ir.Operation], number: int) -> ir.Operation | None:
+        """The op of a block's ``ops`` before which number ``number`` may stand; None where it is no read of an operand.
+
+        What is converted for one dot keeps its order; it goes behind dots and loops, which need registers, else it stays.
+        """
+        if _is_operand(ops[number]):
+            return _place(ops, number)
+        if not _is_copied(ops[number]) or (index := _first_user(ops, number)) is None:
+            return None
+        if not any(isa(op, DotOp) or len(op.regions) for op in islice(ops, number + 1, index)):
+            return None
+        moved = [op for op, _ in self.places]
+        while index > number + 1 and _is_copied(ops[index - 1]) and ops[index - 1] not in moved:
+            index -= 1
+        return ops[index]
 
     def undo(self) -> None:
         """Put everything back."""
@@ -133,13 +155,34 @@ def _place(ops: Sequence[ir.Operation], number: int) -> ir.Operation:
     return next(op for op in islice(ops, number + 1, None) if op in users or not _is_passed(op))
 
 
+def _first_user(ops: Sequence[ir.Operation], number: int) -> int | None:
+    """The number of the first op of a block's ``ops`` that uses what number ``number`` makes, itself or inside of it; None without users."""
+    block = ops[number].block
+    users = [ancestor_in(use.owner.operation, block) for use in ops[number].results[0].uses]
+    return next((i for i in range(number + 1, len(ops)) if ops[i] in users), None)
+
+
 def _is_operand(op: ir.Operation) -> bool:
     """Whether ``op`` reads a dot's operand out of a buffer."""
     return isa(op, LocalLoadOp) and isinstance(encoding_of(op.results[0]), DotOperand)
+
+
+def _is_copied(op: ir.Operation) -> bool:
+    """Whether ``op`` makes an operand of a dot by multiply-add, which takes more registers than what it is made of."""
+    if not isa(op, ConvertLayoutOp):
+        return False
+    owner = source_of(op).owner
+    if not isinstance(owner, ir.Block) and isa(owner.operation, LocalLoadOp):
+        return False  # which must not follow
+    encoding = encoding_of(op.results[0])
+    if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, Blocked):
+        return False
+    given, made = (layouts.of(v.type).in_size(REGISTER) for v in (source_of(op), op.results[0]))
+    return made > given
 
 
 def _is_passed(op: ir.Operation) -> bool:
     if isa(op, LocalAllocOp):
         # a new buffer, filled; one that is filled later may be waited for, and would be there together with what is read
         return len(op.operands) > 0
-    return isa(op, *_PASSED) or is_view(op) or is_rematerializable(op)
+    return isa(op, *_PASSED) or _is_copied(op) or is_view(op) or is_rematerializable(op)
