@@ -111,3 +111,25 @@ def test_instructions_of_warp_groups_have_what_they_need(m, n, warps):
 def test_who_says_how_many_registers_there_are_gets_them():
     assert compiled(maxnreg=40).n_regs > 32
     assert compiled(ptx_options="--warn-on-spills").n_regs > 32
+
+
+@tri.jit
+def merged(mean_a, count_a, mean_b, count_b):
+    count = count_a + count_b
+    return (mean_a * count_a + mean_b * count_b) / tl.maximum(count, 1.0), count
+
+
+@tri.jit
+def mean_of_means(means, counts, out, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    mean, count = tl.reduce((tl.load(means + offsets), tl.load(counts + offsets)), 0, merged)
+    tl.store(out, mean / count)
+
+
+def test_a_tree_in_a_thread_holds_few_values():
+    """Of its 256 pairs of values few wait for a neighbour at once: ptxas loads the others later."""
+    types = {"means": "*fp32", "counts": "*fp32", "out": "*fp32"}
+    attrs = {(i,): [["tt.divisibility", 16]] for i in range(3)}
+    source = tri.ASTSource(mean_of_means, types, {"BLOCK": 32768}, attrs)
+    made = tri.compile(source, target="nvidia:sm_90a", options={"num_warps": 4})
+    assert made.n_spills == 0, (made.n_regs, made.n_spills)

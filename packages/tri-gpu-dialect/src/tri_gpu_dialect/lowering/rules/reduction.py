@@ -6,6 +6,7 @@ takes a vector of it, and butterflies combine these.  Every lane reading all wou
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 from tri_core.mlir import ir
@@ -30,6 +31,8 @@ __all__ = ["RULES", "Combine", "combiner", "move_words"]
 #: one value per operand
 Tuple = tuple[ir.Value, ...]
 Combine = Callable[[Tuple, Tuple], Tuple]
+#: a tuple that is computed where it is asked for
+Later = Callable[[], Tuple]
 
 #: operations of a region that does one thing
 _ONE_AND_RETURN = 2
@@ -89,17 +92,36 @@ def _combined_at_once(ctx: Lowering, op: ir.Operation) -> int:
 def _tree(combine: Combine, values: Sequence[Tuple], at_once: int = 2) -> Tuple:
     """Neighbours first: short dependence chains, and rounding errors that grow with the logarithm.
 
+    What is combined last is computed last: only one value per level of the tree waits for its neighbour then, where level after
+    level keeps half of all, and assemblers that move loads down to where they are used don't move them across it.
+    """
+    later = [functools.partial(_given, value) for value in values]
+    root = _balanced(functools.partial(_deferred, combine), later, at_once)
+    return root()
+
+
+def _given(value: Tuple) -> Tuple:
+    return value
+
+
+def _deferred(combine: Combine, left: Later, right: Later) -> Later:
+    return lambda: combine(left(), right())
+
+
+def _balanced(combine: Callable[[Later, Later], Later], values: Sequence[Later], at_once: int) -> Later:
+    """The tree's root: of its leaves ``values`` neighbours are combined first.
+
     Three at once where an instruction takes so many (``at_once``); of an even number then two before, since each such leaves two fewer.
     """
     if at_once > _PAIR and len(values) > _PAIR:
-        return _tree_of_threes(combine, values)
+        return _balanced_threes(combine, values)
     while len(values) > 1:
         pairs = [combine(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
         values = pairs + list(values[len(pairs) * 2 :])
     return values[0]
 
 
-def _tree_of_threes(combine: Combine, values: Sequence[Tuple]) -> Tuple:
+def _balanced_threes(combine: Callable[[Later, Later], Later], values: Sequence[Later]) -> Later:
     values = list(values) if len(values) % 2 else [combine(values[0], values[1]), *values[2:]]
     while len(values) > 1:
         whole = len(values) // 3 * 3
