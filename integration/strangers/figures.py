@@ -55,6 +55,8 @@ class Patterns:
     rank: Callable[[str], int]
     #: bytes that each of four neighbours writes of one sector; 0 where stores of dots' results are judged by their width
     quarter: int = 0
+    #: fences that order a CTA's own accesses: those of the hot loop count
+    proxy: re.Pattern[str] = re.compile(r"(?!)")
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def figures_of(code: Code, patterns: Patterns, ms: int) -> dict[str, float]:
     loads = [i for i in hot if patterns.load.match(i)]
     copied = [i for i in hot if patterns.asynchronous.match(i)]
     dots = [i for i in hot if patterns.dot(i)]
+    by_others = bool(loop) and not loads and not copied and _copies_elsewhere(code.loops, patterns)
     widths = {
         "load_bytes": [*loads, *copied],
         "store_bytes": [i for i in code.body if patterns.store.match(i)],
@@ -95,12 +98,13 @@ def figures_of(code: Code, patterns: Patterns, ms: int) -> dict[str, float]:
         "work": work if loop else 0,
         **{name: _mean(map(patterns.width, found)) for name, found in widths.items() if found},
         **_stored(widths["store_bytes"], body=code.body, patterns=patterns),
-        "asynchronous": float(bool(copied)),
-        "ahead": code.ahead(loop) if loop else 0,
+        "asynchronous": float(bool(copied) or by_others),
+        # barriers' phases say how far ahead other warps are: no text tells
+        **({} if by_others else {"ahead": code.ahead(loop) if loop else 0}),
         "dots": max(map(patterns.rank, dots), default=0),
         "atomics": len(widths["atomic_bytes"]),
         "cas": _count(code.body, patterns.cas),
-        "fences": _count(code.body, patterns.fence),
+        "fences": _count(code.body, patterns.fence) + _count(hot, patterns.proxy),
         "barriers": _count(hot, patterns.barrier),
         "waits": _count(loop, patterns.wait),
         "local": _count(code.body, patterns.local),
@@ -112,6 +116,11 @@ def _stored(stores: Sequence[str], *, body: Sequence[str], patterns: Patterns) -
     if not (stores and patterns.quarter and any(map(patterns.dot, body))):
         return {}
     return {"store_bytes": _mean(min(patterns.width(i), patterns.quarter) for i in stores)}
+
+
+def _copies_elsewhere(loops: Sequence[Sequence[str]], patterns: Patterns) -> bool:
+    """Whether a loop of other warps copies asynchronously for one that neither loads nor copies."""
+    return any(patterns.asynchronous.match(i) for body in loops for i in body)
 
 
 def _count(body: Iterable[str], pattern: re.Pattern[str]) -> int:

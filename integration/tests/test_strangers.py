@@ -162,3 +162,19 @@ def test_stores_of_a_dots_result_are_as_good_as_the_sectors_they_fill() -> None:
     assert stored("m", "store 8") == stored("m", "store 16") == 8.0
     assert stored("m", "store 4") == 4.0
     assert (stored("store 8"), stored("store 16")) == (8.0, 16.0)
+
+
+def test_copies_and_fences_of_other_warps_than_those_of_the_dots() -> None:
+    """Producer warps copy in a loop of their own: for the loop of dots that is asynchronous, and its fences alone count."""
+    rest: dict[str, Any] = dict.fromkeys(
+        ("store", "shared", "load", "atomic", "cas", "fence", "barrier", "local", "wait"), re.compile("(?!)")
+    ) | {"dot": lambda i: float(i == "m"), "width": lambda i: 16, "rank": lambda i: 1}
+    patterns = Patterns(asynchronous=re.compile("copy"), proxy=re.compile("view"), **rest)
+    dots, copies = ["m", "view"], ["copy", "x"]
+    ours = figures_of(Code(["view", *dots, *copies], [dots, copies], 8, 0, 0, 4, len), patterns, 5)
+    theirs = figures_of(Code(["m", "copy"], [["m", "copy"]], 8, 0, 0, 4, len), patterns, 5)
+    assert (ours["asynchronous"], ours["fences"]) == (1, 1)
+    assert "ahead" not in ours
+    assert "asynchronous" not in worse(ours, theirs)
+    alone = figures_of(Code(dots, [dots], 8, 0, 0, 4, len), patterns, 5)
+    assert (alone["asynchronous"], alone["ahead"]) == (0, 2)
