@@ -87,3 +87,24 @@ def test_each_store_that_writes_through_stays(arch: str, block: int) -> None:
     if find(NVDISASM, knobs.get("NVIDIA_NVDISASM")) is None:
         pytest.skip("no nvdisasm")
     assert len(re.findall(r"\bSTG\.\S*STRONG\.SYS", str(made.asm["sass"]))) == len(stores)
+
+
+@tri.jit
+def tells(x, flag, BLOCK: tl.constexpr, CACHE: tl.constexpr):
+    """A tile, a barrier, a word that says that the tile is there, as stream-K of tritonBLAS does it."""
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, i, cache_modifier=".wt")
+    tl.debug_barrier()
+    tl.store(flag, 1, cache_modifier=CACHE)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(("cache", "fences"), [(".wt", 1), ("", 0), (".cg", 0)])
+def test_a_word_that_is_written_through_is_seen_last(arch: str, cache: str, fences: int) -> None:
+    types = {"x": "*i32", "flag": "*i32", "BLOCK": "constexpr", "CACHE": "constexpr"}
+    made = tri.compile(tri.ASTSource(tells, types, {"BLOCK": 256, "CACHE": cache}), target=f"nvidia:{arch}")
+    text = str(made.asm["ptx"])
+    found = re.findall(r"\bfence\.(?:release|acq_rel)\.sys", text)
+    assert len(found) == fences
+    if fences:
+        assert re.search(r"bar\.sync.*fence.*st\.volatile\.global", text, re.DOTALL)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from tri_core.dialects.tt import PointerType, StoreOp
 from tri_core.dialects.tt.accesses import reads_again, writes_through
-from tri_core.dialects.tt.enums import CacheModifier, EvictionPolicy
+from tri_core.dialects.tt.enums import CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import shared, vector_access
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
 from tri_gpu_dialect.lowering.indices import is_owner
-from tri_gpu_dialect.lowering.primitives import Access
+from tri_gpu_dialect.lowering.primitives import Access, AtomicAccess
 from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.lowering.words import bit_width, from_memory, memory_type, to_memory
 
@@ -110,8 +110,14 @@ def with_copies(ctx: Lowering, found: dict[int, ir.Value], type_: ir.Type) -> Re
 
 
 def store(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``tt.store``: of the threads that hold an element, the first writes it."""
+    """``tt.store``: of the threads that hold an element, the first writes it.
+
+    A single word that is written through is what another program waits for: what this one stored before, behind a barrier by whichever
+    thread, is seen before it.  No hardware says so without a fence: stores to other places may arrive later.
+    """
     view, b = op.opview, ctx.b
+    if writes_through(op) and not isinstance(view.ptr.type, ir.RankedTensorType):
+        ctx.hw.fence(b, AtomicAccess(MemSemantic.RELEASE, MemSyncScope.SYSTEM))
     vectors = vectors_of(ctx, view.ptr, view.mask)
     addresses, values = ctx.registers(view.ptr), ctx.registers(view.value)
     masks = None if view.mask is None else spread(ctx.registers(view.mask), len(addresses))
