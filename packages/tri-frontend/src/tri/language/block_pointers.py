@@ -21,7 +21,6 @@ from tri.language.shapes import check_shape, expand_axis, splat_to, stretch
 from tri.language.structure import Structure
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
-from tri_core.ir.markers import ONE_INDEX
 
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder
@@ -160,6 +159,8 @@ def places(b: Builder, pointer: block_pointer, boundary_check: Any) -> tuple[ten
 
 def _start(b: Builder, offset: tensor, stride: tensor, one: int | None) -> tensor:
     """The block's offset along a dimension, in elements; ``one``: the dimension, where the block has one index there."""
+    from tri_core.ir.markers import ONE_INDEX  # a module of MLIR's, which the interpreter does without
+
     attributes = {} if one is None else {ONE_INDEX: b.i32(one)}
     return b.value("arith.muli", offset.type, offset, stride, attributes=attributes)
 
