@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -41,13 +42,19 @@ class Kept:
                 tuner.configs = chosen(name, configs, number)
 
 
+def _tuner() -> Any:
+    """Triton's class of tuners, where it is imported under that name; else tri's, which is the same where tri stands in for it."""
+    name = "triton.runtime.autotuner" if "triton" in sys.modules else "tri.tuning.autotuner"
+    return importlib.import_module(name).Autotuner
+
+
 @contextmanager
 def untuned() -> Iterator[Kept]:
     """Kernels that are made inside of the ``with`` block keep one of their configurations.
 
     Of whichever ``triton`` is imported: tri, where it stands in for that, or Triton itself.
     """
-    tuner = importlib.import_module("triton.runtime.autotuner").Autotuner
+    tuner = _tuner()
     whole = tuner.__init__
     kept = Kept()
 
