@@ -103,7 +103,7 @@ def written(
     *,
     dynamic: bool = False,
 ) -> Written:
-    """What Inductor writes for ``program`` of CPU tensors ``inputs``, and for its gradient where inputs or parameters want one."""
+    """The kernels that Inductor writes for ``program`` of CPU tensors ``inputs``, and for its gradient where inputs or parameters want one."""
     torch._dynamo.reset()
     code: list[str] = []
 

@@ -5,10 +5,8 @@ One process for a package and a pass (see :data:`PASSES`): what ends it takes no
 
 from __future__ import annotations
 
-import faulthandler
 import importlib.metadata
 import json
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,13 +16,14 @@ from typing import Any
 from unittest import mock
 
 import tri.compat.triton
+from integration.published.limits import TooLong, limited
 
 __all__ = ["CASES", "CODE", "INDUCTOR", "OWN", "PASSES", "Pass", "main"]
 
 #: what is no package: the published cases, those of published machine code, models through PyTorch's compiler, our own benches
 CASES, CODE, INDUCTOR, OWN = "cases", "code", "inductor", "own"
-#: seconds for one operator, and more after which the process ends
-_LIMIT, _GRACE = 60, 10
+#: seconds for one operator
+_LIMIT = 60
 
 
 @dataclass(frozen=True)
@@ -46,28 +45,14 @@ PASSES = (
 )
 
 
-class _TooLong(Exception):
-    pass
-
-
-def _late(signum: int, frame: Any) -> None:
-    del signum, frame
-    raise _TooLong(f"more than {_LIMIT} s")
-
-
 @contextmanager
 def _limited() -> Iterator[None]:
-    """A time for what is inside of the ``with`` block; what waits in native code takes no signal: the process ends."""
-    signal.signal(signal.SIGALRM, _late)
-    signal.alarm(_LIMIT)
-    faulthandler.dump_traceback_later(_LIMIT + _GRACE, exit=True)
+    """A time for what is inside of the ``with`` block, after which the program goes on behind it."""
     try:
-        yield
-    except _TooLong as error:
+        with limited(_LIMIT):
+            yield
+    except TooLong as error:
         sys.stderr.write(f"{error}\n")
-    finally:
-        signal.alarm(0)
-        faulthandler.cancel_dump_traceback_later()
 
 
 @contextmanager

@@ -24,7 +24,7 @@ __all__ = ["Job", "serve"]
 
 @dataclass(frozen=True)
 class Job:
-    """What the process does: ``model`` in ``dtype`` on ``device`` by ``compiler`` (tri, triton or cpp) in ``mode``."""
+    """The work of the process: ``model`` in ``dtype`` on ``device`` by ``compiler`` (tri, triton or cpp) in ``mode``."""
 
     model: str
     compiler: str

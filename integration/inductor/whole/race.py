@@ -1,4 +1,4 @@
-"""Processes of several compilers side by side: they compile at the same time, then take turns with the device."""
+"""Processes of several compilers side by side: they compile at the same time, then alternate with the device."""
 
 from __future__ import annotations
 

@@ -10,10 +10,11 @@ import torch
 from integration.published.cases import Check
 from integration.published.operators.operator import checks_of
 
-__all__ = ["beside"]
+__all__ = ["beside", "first", "fresh", "leaves"]
 
 
-def _leaves(given: Mapping[str, Any], dtype: torch.dtype, whole: frozenset[str]) -> dict[str, Any]:
+def leaves(given: Mapping[str, Any], dtype: torch.dtype, whole: frozenset[str]) -> dict[str, Any]:
+    """``given`` with floating-point tensors as new leaves of ``dtype``, which want gradients but for those named in ``whole``."""
     return {
         name: value.detach().to(dtype).clone().requires_grad_(name not in whole)
         if isinstance(value, torch.Tensor) and value.is_floating_point()
@@ -22,7 +23,12 @@ def _leaves(given: Mapping[str, Any], dtype: torch.dtype, whole: frozenset[str])
     }
 
 
-def _first(value: Any) -> torch.Tensor:
+def fresh(given: Mapping[str, Any]) -> dict[str, Any]:
+    """``given`` behind an operation on each leaf: some kernels write into their arguments."""
+    return {n: t * 1 if isinstance(t, torch.Tensor) and t.requires_grad else t for n, t in given.items()}
+
+
+def first(value: Any) -> torch.Tensor:
     """The result: the first of several, such as outputs and a state."""
     found: torch.Tensor = value[0] if isinstance(value, (tuple, list)) else value
     return found
@@ -42,15 +48,10 @@ def beside(
 
     A function that says that it has no backward is compared forward only.
     """
-    rounded = _leaves(given, dtype, constant)
-    mine, exact = (_leaves(rounded, kind, constant) for kind in (dtype, torch.float64))
-    # an operation on each leaf: some kernels write into their arguments
-    got = _first(
-        function(
-            **{n: t * 1 if isinstance(t, torch.Tensor) and t.requires_grad else t for n, t in mine.items()}
-        )
-    )
-    want = _first(reference(**exact))
+    rounded = leaves(given, dtype, constant)
+    mine, exact = (leaves(rounded, kind, constant) for kind in (dtype, torch.float64))
+    got = first(function(**fresh(mine)))
+    want = first(reference(**exact))
     yield from checks_of("out", got, want, tolerance)
     if not (backward and want.requires_grad and got.requires_grad):
         return

@@ -66,7 +66,7 @@ def embedding(indices: Tensor, weight: Tensor) -> Tensor:
 
 
 def softmax(x: Tensor) -> Tensor:
-    """Of rows, by PyTorch's own operation."""
+    """Softmax of rows, by PyTorch's own operation."""
     rows, _ = x.size()
     out = torch.empty_like(x)
     for tile in hl.tile(rows):
@@ -75,7 +75,7 @@ def softmax(x: Tensor) -> Tensor:
 
 
 def softmax_two_pass(x: Tensor) -> Tensor:
-    """Of rows: maximum and sum of a row in one loop, the quotients in a second."""
+    """Softmax of rows: maximum and sum of a row in one loop, the quotients in a second."""
     m, n = x.size()
     out = torch.empty_like(x)
     block_m = hl.register_block_size(m)
@@ -244,7 +244,7 @@ def cumulative(x: Tensor) -> Tensor:
 
 
 def histogram(indices: Tensor, bins: int) -> Tensor:
-    """How often each index is met, by atomic additions."""
+    """Counts of each index, by atomic additions."""
     out = torch.zeros([bins], dtype=torch.int32, device=indices.device)
     for tile in hl.tile(indices.size(0)):
         hl.atomic_add(out, [indices[tile]], 1)
@@ -252,7 +252,7 @@ def histogram(indices: Tensor, bins: int) -> Tensor:
 
 
 def argmax(x: Tensor) -> Tensor:
-    """Where each row is largest."""
+    """Index of each row's largest element."""
     m, _ = x.size()
     out = torch.empty([m], dtype=torch.int64, device=x.device)
     for tile in hl.tile(m):

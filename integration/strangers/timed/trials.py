@@ -11,6 +11,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 from integration.published.cases import Check
 from integration.published.operators import aten
+from integration.published.operators.differentiated import first, fresh, leaves
 from integration.published.operators.operator import checks_of
 from integration.strangers.timed.widen import widened
 
@@ -96,20 +97,6 @@ def judged(got: Iterable[Result], wanted: Iterable[Result]) -> list[tuple[str, f
     return found
 
 
-def _leaves(given: Mapping[str, Any], dtype: torch.dtype, whole: frozenset[str]) -> dict[str, Any]:
-    return {
-        name: value.detach().to(dtype).clone().requires_grad_(name not in whole)
-        if isinstance(value, torch.Tensor) and value.is_floating_point()
-        else value
-        for name, value in given.items()
-    }
-
-
-def _first(value: Any) -> torch.Tensor:
-    found: torch.Tensor = value[0] if isinstance(value, (tuple, list)) else value
-    return found
-
-
 def differentiated(
     device: str,
     function: Callable[..., Any],
@@ -125,15 +112,11 @@ def differentiated(
 
     The same as :func:`integration.published.operators.differentiated.beside`, and takes the same.
     """
-    rounded = on(device, _leaves(given, dtype, constant))
+    rounded = on(device, leaves(given, dtype, constant))
 
     def passed(called: Callable[..., Any], kind: torch.dtype) -> list[Result]:
-        leaves = _leaves(rounded, kind, constant)
-        # an operation on each leaf: some kernels write into their arguments
-        fresh = {
-            n: t * 1 if isinstance(t, torch.Tensor) and t.requires_grad else t for n, t in leaves.items()
-        }
-        out = _first(called(**fresh))
+        mine = leaves(rounded, kind, constant)
+        out = first(called(**fresh(mine)))
         results = [Result("out", out, tolerance)]
         if not (backward and out.requires_grad):
             return results
@@ -142,7 +125,7 @@ def differentiated(
             out.backward(weight.to(out.device, out.dtype).reshape(out.shape))
         except NotImplementedError:
             return results
-        for name, leaf in leaves.items():
+        for name, leaf in mine.items():
             if isinstance(leaf, torch.Tensor) and leaf.grad is not None:
                 results.append(Result(f"d{name}", leaf.grad, tolerance, 1e-5))
         return results

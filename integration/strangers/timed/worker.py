@@ -6,13 +6,11 @@ reference; ``turn`` times it; ``keep`` writes what its kernels were compiled to 
 
 from __future__ import annotations
 
-import faulthandler
 import hashlib
 import importlib
 import json
 import logging
 import os
-import signal
 import sys
 import time
 import traceback
@@ -22,40 +20,20 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from integration.published.limits import limited
+
 __all__ = ["ANSWER", "IMPLEMENTATIONS", "Worker", "main"]
 
 ANSWER = "@timed "
 IMPLEMENTATIONS = ("tri", "triton")
-#: seconds for one request, and more after which the process ends
-_LIMIT, _GRACE = 45, 10
+#: seconds for one request
+_LIMIT = 45
 #: configurations of tuners that are tried
 _CONFIGURATIONS = 4
 _SAMPLES = 2048
 #: what a device says after which it does nothing more in this process
 _DEAD = ("CUDA error", "CUDA_ERROR", "KernelFault", "misaligned address", "illegal memory", "launch failure")
 _TEXTS = ("ttgir", "ptx")
-
-
-class _TooLong(Exception):
-    pass
-
-
-def _late(signum: int, frame: Any) -> None:
-    del signum, frame
-    raise _TooLong(f"more than {_LIMIT} s")
-
-
-@contextmanager
-def _limited() -> Iterator[None]:
-    """A time for the ``with`` block; what waits in native code takes no signal: the process ends."""
-    signal.signal(signal.SIGALRM, _late)
-    signal.alarm(_LIMIT)
-    faulthandler.dump_traceback_later(_LIMIT + _GRACE, exit=True)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        faulthandler.cancel_dump_traceback_later()
 
 
 class Worker:
@@ -194,7 +172,7 @@ def _reason(error: BaseException) -> str:
 def _answer(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:
     started = time.perf_counter()
     try:
-        with _limited():
+        with limited(_LIMIT):
             made = getattr(worker, request.pop("do"))(**request)
         state, reason = "ok", ""
     except Exception as error:
