@@ -1,4 +1,4 @@
-"""Processes of several compilers side by side: they compile at the same time, then alternate with the device."""
+"""Processes of several compilers side by side: they compile at the same time, then alternate on the device."""
 
 from __future__ import annotations
 
