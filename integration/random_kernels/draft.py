@@ -163,6 +163,10 @@ class Draft:
             else self.cast(loaded, self.dtype(floats))
         )
 
+    def is_dot(self, value: Value) -> bool:
+        """A dot of the block under way makes ``value``."""
+        return any(isinstance(s, Step) and s.production == "dot" and value in s.results for s in self.body)
+
     def condition(self, shape: Shape) -> Value:
         """An i1 value of ``shape``."""
         fitting = [v for v in self.values if (v.dtype, v.shape) == (BOOL, shape)]

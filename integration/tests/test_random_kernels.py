@@ -19,14 +19,14 @@ from integration.random_kernels.failures import DISAGREEMENT, Failure
 from integration.random_kernels.persist import load, save
 from integration.random_kernels.productions.functions import EPSILON, FUNCTIONS, call_of
 from integration.random_kernels.productions.shapes import indices_of
-from integration.random_kernels.program import RandomKernel, Stored, steps
+from integration.random_kernels.program import RandomKernel, Step, Stored, steps
 from integration.random_kernels.running import Disagreement, check
 from integration.random_kernels.semantics import divide, fma, shift
 from integration.random_kernels.shrinking import shrunk
 from integration.random_kernels.strategy import random_kernels as kernels
 from integration.random_kernels.strategy import seeded
 from integration.random_kernels.triton_interpreter import NAME, PYTHON_VARIABLE, TritonInterpreter, excused
-from integration.random_kernels.values import Array, promoted, summed
+from integration.random_kernels.values import Array, is_float, promoted, summed
 
 _EVERYWHERE = (
     "numpy",
@@ -114,6 +114,31 @@ def test_a_fault_with_overlaps_is_found_and_shrinks(monkeypatch: pytest.MonkeyPa
 def test_an_opencl_device_agrees() -> None:
     for number in range(300, 312):
         check(seeded(20261120, number), ["numpy", "intel"], lambda target, error: None)
+
+
+def test_what_is_added_to_a_dot_has_few_bits() -> None:
+    """An accumulator's sum is cut off by tensor cores: beside a dot of floats stand 16 bits."""
+    added = []
+    for number in range(12_000):
+        kernel = seeded(33, number)
+        assert kernel.program is not None
+        made: dict[str, Step] = {}
+        for step in kernel.program.body:
+            if not isinstance(step, Step):
+                continue
+            if step.production == "arithmetic" and dict(step.attributes)["sign"] != "*":
+                added += [
+                    made[other].results[0].dtype
+                    for dot, other in itertools.permutations(step.operands)
+                    if _is_sum_of_floats(made.get(dot))
+                ]
+            made |= {value.name: step for value in step.results}
+    assert added
+    assert set(added) == {"int16"}
+
+
+def _is_sum_of_floats(step: Step | None) -> bool:
+    return step is not None and step.production == "dot" and is_float(step.results[0].dtype)
 
 
 @pytest.mark.parametrize(("size", "narrow"), [(256, True), (512, False)])

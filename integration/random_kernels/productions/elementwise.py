@@ -34,7 +34,17 @@ def _both(d: Draft, name: str, x: Value, y: Value, **attributes: Any) -> None:
 
 def _arithmetic(d: Draft) -> None:
     x = d.pick()
-    _both(d, "arithmetic", x, d.partner(x), sign=d.text("+", "-", "*"))
+    y = d.partner(x)
+    sign = d.text("+", "-", "*")
+    if sign != "*":
+        # what is added to a dot may become its accumulator, and tensor cores cut sums off
+        x, y = _few_bits(d, x, beside=y), _few_bits(d, y, beside=x)
+    _both(d, "arithmetic", x, y, sign=sign)
+
+
+def _few_bits(d: Draft, value: Value, *, beside: Value) -> Value:
+    """``value``, of 16 bits beside a dot's sum of floats: both together are exact then."""
+    return d.cast(value, "int16") if d.is_dot(beside) and is_float(beside.dtype) else value
 
 
 def _extreme(d: Draft) -> None:
