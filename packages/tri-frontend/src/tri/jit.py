@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from tri.declarations import Declaration
 from tri.interpreting import current, forced
 from tri.kernel import OPTIONS, Kernel, KernelLauncher, KernelParameter, KernelVersions
-from tri.launch.request import arguments_only, grid_and_warmup, start, warm_up_keywords
+from tri.launch.request import REQUEST, arguments_only, grid_and_warmup, start, warm_up_keywords
 from tri_core import forks, knobs
 from tri_core.errors import OptionError, OutsideKernel, TriError
 
@@ -71,6 +71,9 @@ class JITFunction(Kernel):
 
     def run(self, /, *args: Any, **kwargs: Any) -> Any:
         """Launch over ``grid=``, or only compile with ``warmup=True``; the compiled kernel."""
+        if self._launches_plainly(kwargs):  # as ``self[grid]``, with as little work before it
+            grid, _ = kwargs.pop("grid"), kwargs.pop("warmup", None)
+            return self._dispatcher.call(grid, *args, **kwargs)
         grid, warmup = grid_and_warmup(kwargs)
         kwargs = arguments_only(kwargs)
         for hook in self.pre_run_hooks:
@@ -80,6 +83,11 @@ class JITFunction(Kernel):
         if self.is_interpreted:
             return self._interpret(grid, args, kwargs)
         return self._dispatcher.call(grid, *args, **kwargs)
+
+    def _launches_plainly(self, kwargs: dict[str, Any]) -> bool:
+        if self.pre_run_hooks or self.interpreted or REQUEST in kwargs:
+            return False
+        return "grid" in kwargs and not kwargs.get("warmup") and forced() is None
 
     @property
     def is_interpreted(self) -> bool:

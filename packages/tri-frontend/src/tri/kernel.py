@@ -93,6 +93,10 @@ class KernelServices(CallableServices, Protocol):
         """Load ``compiled`` on the current device of its target."""
         ...
 
+    def compiled_caller(self, compiled: CompiledKernel) -> Callable[..., None] | None:
+        """``compiled.run`` by compiled code; None where the runtime of ``compiled``, which is loaded, leaves launches to Python."""
+        ...
+
     def launch_facts(
         self, source: Any, compiled: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any
     ) -> Any:

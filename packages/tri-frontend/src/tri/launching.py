@@ -56,6 +56,11 @@ class _Services:
 
         load(compiled)
 
+    def compiled_caller(self, compiled: CompiledKernel) -> Callable[..., None] | None:
+        from tri.launch.compiled import caller
+
+        return caller(compiled)
+
     def launch_facts(
         self, source: ASTSource, compiled: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any
     ) -> Any:

@@ -27,6 +27,7 @@ from tri_runtime.native import (
     FastLaunches,
     FloatItem,
     IntItem,
+    LaunchEntry,
     Part,
     PartsItem,
     Pattern,
@@ -527,3 +528,71 @@ def test_other_versions_of_the_exchange_api(change):
     Other.__dlpack_c_exchange_api__ = make(ctypes.addressof(kept[-1]), b"dlpack_exchange_api", None)
     assert exchange_of(Other) is None
     assert exchange_of(int) is None
+
+
+# --- a compiled kernel's run ---------------------------------------------------------------------------------
+
+
+def compiled_launches(driver, numbers=None):
+    """``run`` of a kernel of an array and an i32, and the launches that it leaves to Python."""
+    left = []
+    plan = plan_of(driver, ["*fp32", "i32"])
+    items = array_item(0), IntItem.like(5, 8, 4, ANY), AnyItem()
+    launches = FastLaunches(lambda *args: left.append(args), LaunchEntry.COMPILED)
+    given = numbers or HiddenNumbers()
+    launches.add(Call(plan, Pattern(items, [""] * 3, 0, (), [0, 5], given, EXCHANGE, 2, None, {})))
+    return launches, left
+
+
+@pytest.mark.parametrize(("stream", "seen"), [(0, 42), (None, 42), (7, 7)])
+def test_a_compiled_kernel_is_launched_on_the_stream_that_is_named(stream, seen):
+    driver = Driver(8, 4)
+    launches, left = compiled_launches(driver)
+    current[0] = 40
+    assert (
+        launches.call(3, 2, 1, stream, "function", "packed", "facts", None, None, Array(1 << 33), -9, 64)
+        is None
+    )
+    current[0] = 0
+    ((words, function, data),) = driver.launches
+    assert words == (3, 2, 1, 128, 1, 1, 512, seen, 0, 0)
+    assert (function, data) == (77, (struct.pack("Q", 1 << 33), struct.pack("i", -9)))
+    launches.call(3, 0, 1, stream, None, None, None, None, None, Array(), 1, 64)
+    assert len(driver.launches) == 1, "nothing is launched for an empty grid"
+    assert not left
+
+
+HEAD = (1, 1, 1, 0, None, None, None, None, None)
+REST = (Array(), 5, 64)
+LEFT = [
+    HEAD[:8],
+    (*HEAD, Array(), 5),
+    (*HEAD, Array(), 5, 64, 64),
+    (*HEAD, Array(8 + (1 << 40)), 5, 64),
+    (*HEAD, Array(), 5.0, 64),
+    *((*HEAD[:i], print, *HEAD[i + 1 :], *REST) for i in (7, 8)),
+    *((*HEAD[:i], extent, *HEAD[i + 1 :], *REST) for i in range(3) for extent in (-1, 1 << 31, 1.0, None)),
+    *((*HEAD[:3], stream, *HEAD[4:], *REST) for stream in ("s", True, 1 << 64)),
+]
+
+
+@pytest.mark.parametrize("given", LEFT)
+def test_what_a_compiled_kernel_leaves_to_python(given):
+    driver = Driver(8, 4)
+    launches, left = compiled_launches(driver)
+    launches.call(*given)
+    assert left == [given]
+    assert not driver.launches
+
+
+def test_a_named_stream_is_probed():
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p)
+    def identity(stream, out):
+        ctypes.c_uint64.from_address(out).value = stream
+        return 0
+
+    driver = Driver(8, 4)
+    launches, left = compiled_launches(driver, HiddenNumbers((), (Probe(address_of(identity), 7),)))
+    for stream in (7, 8):
+        launches.call(*HEAD[:3], stream, *HEAD[4:], *REST)
+    assert len(driver.launches) == len(left) == 1

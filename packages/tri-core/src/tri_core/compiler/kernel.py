@@ -111,13 +111,14 @@ class ProcessState:
 
     ``loaded``: what a driver said when it loaded the image; ``handles``: weak references to what a runtime made of it, the
     latest last; ``launches``: by the classes of arguments, what launches over a grid with such arguments on a stream as
-    ones before; false where these are others, and nothing is done.
+    ones before; false where these are others, and nothing is done.  ``run``: what :attr:`CompiledKernel.run` is once the kernel is loaded.
     """
 
     def __init__(self) -> None:
         self.launches: dict[
             tuple[type, ...], Callable[[tuple[int, int, int], tuple[Any, ...], Any], bool]
         ] = {}
+        self.run: Callable[..., None] | None = None
         self.loaded: dict[str, int] = {}
         self.handles: list[ref[LoadedKernel]] = []
 
@@ -288,8 +289,15 @@ class CompiledKernel:
 
     @property
     def run(self) -> Callable[..., None]:
-        """:meth:`launch_over`, by Triton's name."""
-        return self.launch_over
+        """:meth:`launch_over`, by Triton's name; for a loaded kernel of a runtime that tells how it launches, in compiled code."""
+        made = self.state.run
+        if made is not None:
+            return made
+        find = getattr(self.src, "caller", None)
+        if find is None or self.module is None:
+            return self.launch_over
+        made = self.state.run = find(self) or self.launch_over
+        return made
 
     def launch_over(
         self,
@@ -338,7 +346,16 @@ class CompiledKernel:
         ``stream=`` names what the launch is in order with, where the runtime takes streams.  LaunchError for a kernel that was not compiled from a source that knows its arguments.
         """
         launch = self._by_source("launch")
-        return lambda *args, **stream: launch(self, grid, args, **stream)
+        shape = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
+        whole = *shape, 1, 1
+
+        def start(*args: Any, stream: Any = None) -> None:
+            if stream is None or stream:
+                self.run(*whole[:3], stream, None, None, None, None, None, *args)
+            else:  # a driver's handle 0 is no stream for ``run``
+                launch(self, grid, args, stream)
+
+        return start
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "src": None, "state": ProcessState()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tri.compile_reasons import gate
@@ -162,6 +162,10 @@ class ASTSource:
     def load(self, kernel: CompiledKernel) -> None:
         """Load ``kernel``, compiled from this source, on the current device."""
         self.fn.services.load_compiled(kernel)
+
+    def caller(self, kernel: CompiledKernel) -> Callable[..., None] | None:
+        """What does ``kernel.run(...)`` without Python, for a ``kernel`` that is loaded; None where nothing does."""
+        return self.fn.services.compiled_caller(kernel)
 
     def launch_facts(self, kernel: CompiledKernel, grid: Any, stream: Any, args: Sequence[Any]) -> Any:
         """What hooks get of a launch of ``kernel``; None where there is none."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tri.launch import compiled_plans
 from tri.launch.arrays import ReadOnly, describe, memory_bytes
+from tri.launch.compiled_calls import CompiledCalls
 from tri.launch.compiled_plans import SMALL, planned
+from tri.launch.fast_launch import Loaded
 from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT, LaunchFacts
 from tri.launch.host_memory import device_for, host_memory_for, may_be_mapped, with_mapped
 from tri.launch.observers import overlap_launch
@@ -25,15 +27,15 @@ if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
     from tri.launch.arrays import Place
     from tri_core.compiler import CompiledKernel
-    from tri_core.runtime import Launch, OverlapLaunch, Runtime
+    from tri_core.runtime import Runtime
     from tri_core.target import DeviceInfo
 
-__all__ = ["forget", "launch", "launch_facts", "load", "run"]
+__all__ = ["caller", "forget", "launch", "launch_facts", "load", "run"]
 
 Attributes = Mapping[str, Sequence[Sequence[Any]]]
 
 #: by kernel, device and the runtime's identity
-_launches: dict[tuple[str, DeviceInfo, int], tuple[Launch, OverlapLaunch | None]] = {}
+_launches: dict[tuple[str, DeviceInfo, int], Loaded] = {}
 
 
 def forget() -> None:
@@ -59,7 +61,7 @@ def launch(
     run(kernel, grid, given, source.attrs, stream)
     plan = planned(source, kernel, args, _loaded) if kernel.src is source else None
     if plan is not None:
-        kernel.state.launches[tuple(map(type, args))] = plan.start
+        kernel.state.launches[tuple(map(type, args))] = plan
 
 
 def _by_name(source: ASTSource, kernel: CompiledKernel, args: Sequence[Any]) -> dict[str, Any]:
@@ -101,6 +103,18 @@ def launch_facts(
     return LaunchFacts(kernel, (x, y, z), stream, extend, lambda: _by_name(source, kernel, args))
 
 
+def caller(kernel: CompiledKernel) -> Callable[..., None] | None:
+    """``kernel.run`` by compiled code; None where the runtime of ``kernel``, which is loaded, leaves launches to Python."""
+    from tri_core.target_selection import resolve
+    from tri_runtime import runtime
+    from tri_runtime.native import available
+
+    owner = runtime(resolve(kernel.metadata.target).device_kind)
+    if not hasattr(owner, "launch_plan") or not available():
+        return None
+    return CompiledCalls(kernel).call
+
+
 def run(
     kernel: CompiledKernel, grid: Any, given: Mapping[str, Any], attributes: Attributes, stream: Any = None
 ) -> None:
@@ -116,7 +130,8 @@ def run(
     owner = runtime(resolve(kernel.metadata.target).device_kind)
     values, host, place = _values(kernel, wanted, given, attributes)
     arch = kernel.metadata.target.arch
-    start, ordered = _loaded(owner, kernel, device_for(owner, arch) if place is None else place.device)
+    loaded = _loaded(owner, kernel, device_for(owner, arch) if place is None else place.device)
+    start, ordered = loaded.launch, loaded.ordered
     if ordered is not None and any_overlap(ordered.pairs, values, lambda i: given[wanted[i]]):
         start = ordered.launch
     how = host_memory_for(owner, arch) if host else "direct"
@@ -149,16 +164,14 @@ class _Bound:
     staged: tuple[int, ...]
 
 
-def _loaded(
-    owner: Runtime, kernel: CompiledKernel, device: DeviceInfo
-) -> tuple[Launch, OverlapLaunch | None]:
-    """The launcher of ``kernel`` on ``device``, and that for arrays that overlap, made once."""
+def _loaded(owner: Runtime, kernel: CompiledKernel, device: DeviceInfo) -> Loaded:
+    """``kernel`` on ``device``, with its launchers, made once."""
     key = (kernel.hash, device, id(owner))
     found = _launches.get(key)
     if found is None:
         loaded = load_reported(owner, kernel, device)
-        start = owner.launcher(loaded, kernel.image)
-        found = _launches[key] = start, overlap_launch(owner, loaded, kernel)
+        start, ordered = owner.launcher(loaded, kernel.image), overlap_launch(owner, loaded, kernel)
+        found = _launches[key] = Loaded(owner, loaded, kernel.image, start, False, ordered)
     return found
 
 

@@ -13,40 +13,43 @@ from typing import TYPE_CHECKING, Any
 from tri.launch.arrays import Place, ReadOnly, memory_bytes
 from tri.launch.host_memory import device_for, host_memory_for
 from tri.launch.overlaps import OverlapCheck
-from tri.launch.readers import Readers, Rules, readers
+from tri.launch.readers import Rules, readers
 from tri.launch.streams import named_stream
 from tri_core import knobs
 from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
+    from tri.launch.fast_launch import Loaded
     from tri.launch.readers import Reader
     from tri_core.compiler import CompiledKernel
-    from tri_core.runtime import Launch, OverlapLaunch, Runtime
+    from tri_core.runtime import Runtime
     from tri_core.target import DeviceInfo
 
-__all__ = ["SMALL", "CompiledLaunchPlan", "forget", "planned"]
+__all__ = ["GENERATION", "KEY", "SMALL", "CompiledLaunchPlan", "forget", "planned"]
 
 #: bytes that an array of ``tt.pointer_range`` 32 has less than
 SMALL = 1 << 31
 _PLAIN = Rules(values=False, alignment=False)
-#: the object that plans hold while they count
-_generation: list[object] = [object()]
+#: under KEY, the object that plans hold while they count
+KEY = "generation"
+GENERATION: dict[str, object] = {KEY: object()}
 
-Loader = Callable[["Runtime", "CompiledKernel", "DeviceInfo"], "tuple[Launch, OverlapLaunch | None]"]
+Loader = Callable[["Runtime", "CompiledKernel", "DeviceInfo"], "Loaded"]
 
 
 def forget() -> None:
     """Have no plan count any more."""
-    _generation[0] = object()
+    GENERATION[KEY] = object()
 
 
 @dataclass(frozen=True)
 class Read:
-    """A run-time parameter: which argument it is, and for pointers the bits of an address that have to be 0, and whether the array is small."""
+    """A run-time parameter: which argument it is, and for arrays the bits of an address that have to be 0, and whether the array is small."""
 
     argument: int
     reader: Reader
+    is_array: bool = False
     mask: int = 0
     is_small: bool = False
 
@@ -55,14 +58,13 @@ class Read:
 class CompiledLaunchPlan:
     """How arguments of known classes are launched; all arrays are at ``place`` (None: in host memory, which the device reads).
 
-    ``device`` is where ``usual`` launches, and ``ordered`` where ``overlap`` finds arrays that overlap.  ``epoch``: of knobs, which choose devices.
+    ``loaded`` launches, as its ``ordered`` says where ``overlap`` finds arrays that overlap.  ``epoch``: of knobs, which choose devices.
     """
 
     reads: tuple[Read, ...]
     runtime: Runtime
     place: Place | None
-    usual: Launch
-    ordered: Launch | None
+    loaded: Loaded
     overlap: OverlapCheck | None
     epoch: object
     generation: object
@@ -72,9 +74,9 @@ class CompiledLaunchPlan:
     def is_current(self) -> bool:
         """Whether kernels are still loaded as they were, and settings what they were."""
         same = knobs.EPOCH[knobs.ASSIGNED] is self.epoch and knobs.overridden() is None
-        return same and _generation[0] is self.generation
+        return same and GENERATION[KEY] is self.generation
 
-    def start(self, grid: tuple[int, int, int], args: tuple[Any, ...], stream: Any) -> bool:
+    def __call__(self, grid: tuple[int, int, int], args: tuple[Any, ...], stream: Any) -> bool:
         """Launch over ``grid``; False where something is not as this plan knows it, and nothing is done."""
         if not self.is_current():
             return False
@@ -91,9 +93,10 @@ class CompiledLaunchPlan:
         on = None if stream is None else named_stream(self, stream)
         if on is None and place is not None and place.current_stream is not None:
             on = place.current_stream(place.device.index)
-        launch = self.usual
-        if self.overlap is not None and self.overlap(values, args, {}):
-            launch = self.ordered or launch
+        loaded = self.loaded
+        launch = loaded.launch
+        if loaded.ordered is not None and self.overlap is not None and self.overlap(values, args, {}):
+            launch = loaded.ordered.launch
         launch(grid, on, values)
         return True
 
@@ -120,20 +123,20 @@ def planned(
     host = None in places and host_memory_for(owner, target.arch) != "direct"
     if host or len(places) != 1 or isinstance(place, ReadOnly):
         return None
-    usual, ordered = load(owner, kernel, device_for(owner, target.arch) if place is None else place.device)
+    loaded = load(owner, kernel, device_for(owner, target.arch) if place is None else place.device)
+    ordered = loaded.ordered
     paths = [(i,) for i in wanted]
     return CompiledLaunchPlan(
         tuple(
-            _read(source, name, i, plain, type(args[i]))
-            for name, i in zip(_names(kernel), wanted, strict=True)
+            _read(source, name, i, plain[type(args[i])], is_array=isinstance(fact, tuple))
+            for name, i, fact in zip(_names(kernel), wanted, facts, strict=True)
         ),
         owner,
         place,
-        usual,
-        None if ordered is None else ordered.launch,
+        loaded,
         None if ordered is None else OverlapCheck(source.fn, ordered.pairs, paths, {}),
         knobs.EPOCH[knobs.ASSIGNED],
-        _generation[0],
+        GENERATION[KEY],
     )
 
 
@@ -152,7 +155,7 @@ def _positions(source: ASTSource, kernel: CompiledKernel, count: int) -> list[in
     return [given.index(name) for name in names]
 
 
-def _read(source: ASTSource, name: str, argument: int, plain: Readers, kind: type) -> Read:
+def _read(source: ASTSource, name: str, argument: int, reader: Reader, *, is_array: bool) -> Read:
     facts = {str(fact): int(value) for fact, value in source.attrs.get(name, ())}
     mask = facts.get("tt.divisibility", 1) - 1
-    return Read(argument, plain[kind], mask, "tt.pointer_range" in facts)
+    return Read(argument, reader, is_array, mask, "tt.pointer_range" in facts)

@@ -31,7 +31,17 @@ if TYPE_CHECKING:
     from tri_core.runtime import Launch, LaunchPlan, LoadedKernel, OverlapLaunch, Runtime
     from tri_runtime.native import Condition, Exchange, FastLaunches, Item, Pattern
 
-__all__ = ["Environment", "FastLaunchTable", "Loaded", "RecordedCall"]
+__all__ = [
+    "Environment",
+    "FastLaunchTable",
+    "Loaded",
+    "RecordedCall",
+    "Slot",
+    "Unfit",
+    "any_number",
+    "array_like",
+    "exchange_for",
+]
 
 #: how run-time scalars are stored: bytes, and for ints whether with a sign
 _INTS = {f"{sign}{bits}": (bits // 8, sign == "i") for sign in "iu" for bits in (8, 16, 32, 64)}
@@ -59,7 +69,7 @@ class Slot:
 Memory = Mapping[tuple[int, ...], Slot]
 
 
-class _UnfitError(Exception):
+class Unfit(Exception):
     """The call is one that only the dispatcher can do."""
 
 
@@ -192,7 +202,7 @@ def describe_call(seen: RecordedCall, plan: LaunchPlan) -> Pattern | None:
         names, items = _items(seen, plan)
         exchange, device = _stream_owner(seen)
         conditions = _conditions(seen)
-    except _UnfitError:
+    except Unfit:
         return None
     numbers = plan.numbers(exchange.stream(device))
     if numbers is None:
@@ -207,7 +217,7 @@ def _items(seen: RecordedCall, plan: LaunchPlan) -> tuple[list[str], tuple[Item,
 
     parameters = {p.name: p for p in seen.function.params}
     if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in seen.function.params):
-        raise _UnfitError
+        raise Unfit
     names = [*seen.function.arg_names[: len(seen.args)], *seen.kwargs]
     items: list[Item] = []
     own = len(seen.paths)
@@ -224,14 +234,14 @@ def _items(seen: RecordedCall, plan: LaunchPlan) -> tuple[list[str], tuple[Item,
 
 def _constant(value: Any) -> Any:
     if not isinstance(value, _CONSTANTS) or (type(value) is int and not -(1 << 63) <= value < 1 << 63):
-        raise _UnfitError
+        raise Unfit
     if isinstance(value, (int, float, str)) and type(value) not in _CONSTANTS:
-        raise _UnfitError  # of a derived class, whose values may be equal and other objects
+        raise Unfit  # of a derived class, whose values may be equal and other objects
     return value
 
 
 def _item(seen: RecordedCall, memory: Memory, parameter: KernelParameter, value: Any) -> Item:
-    from tri_runtime.native import BoolItem, ConstantItem, FloatItem
+    from tri_runtime.native import ConstantItem
 
     fact, path = seen.facts[parameter.num], (parameter.num,)
     if parameter.is_constexpr or isinstance(fact, Constant):
@@ -242,19 +252,41 @@ def _item(seen: RecordedCall, memory: Memory, parameter: KernelParameter, value:
         return _array_item(fact, memory[path].offset, value)
     if type(value) is int:
         return _int_item(memory, parameter, fact, value)
-    if type(value) is float and fact in _FLOATS:
-        return FloatItem(memory[path].offset, _FLOATS[fact])
-    if type(value) is bool and fact in _BOOLS:
-        return BoolItem(memory[path].offset)
-    raise _UnfitError
+    return _other_number(memory[path].offset, fact, value)
+
+
+def _other_number(offset: int, type_: str, value: Any) -> Item:
+    from tri_runtime.native import BoolItem, FloatItem
+
+    if type(value) is float and type_ in _FLOATS:
+        return FloatItem(offset, _FLOATS[type_])
+    if type(value) is bool and type_ in _BOOLS:
+        return BoolItem(offset)
+    raise Unfit
+
+
+def any_number(slot: Slot, value: Any) -> Item:
+    """Any number of the class of ``value`` that fits into ``slot``; Unfit where the slot is of another class."""
+    if type(value) is int:
+        return _stored(slot, slot.type, value, (False,) * 3)
+    return _other_number(slot.offset, slot.type, value)
+
+
+def array_like(offset: int, value: Any, mask: int) -> Item:
+    """Any array of the class, dtype and device of ``value`` whose address has no bit of ``mask``."""
+    from tri_runtime.native import ArrayItem
+
+    exchange = exchange_for(value)
+    shown = exchange.look(value)
+    return ArrayItem(offset, type(value), exchange, shown.device, shown.dtype, mask, True)
 
 
 def _array_item(fact: tuple[Any, ...], offset: int, value: Any) -> Item:
     from tri_runtime.native import ArrayItem
 
     if len(fact) > 3:
-        raise _UnfitError  # how much memory an array is part of is nothing that compiled code looks at
-    exchange = _exchange(value)
+        raise Unfit  # how much memory an array is part of is nothing that compiled code looks at
+    exchange = exchange_for(value)
     shown = exchange.look(value)
     named = ("dtype", value.dtype) if shown.dtype in _AMBIGUOUS else None
     mask, aligned = _alignment(fact, shown.address)
@@ -267,13 +299,14 @@ def _alignment(fact: tuple[Any, ...], address: int) -> tuple[int, bool]:
     return (0, True) if divisible and not fact[1] else (15, divisible)
 
 
-def _exchange(value: Any) -> Exchange:
+def exchange_for(value: Any) -> Exchange:
+    """What reads arrays of the class of ``value``; Unfit for others."""
     from tri_runtime.native import exchange_of
 
     cls: type = type(value)
     found = exchange_of(cls) if is_tensor_class(cls) else None
     if found is None:
-        raise _UnfitError
+        raise Unfit
     return found
 
 
@@ -295,7 +328,7 @@ def _stored(slot: Slot, type_: str, value: int, care: tuple[bool, bool, bool]) -
     from tri_runtime.native import IntItem
 
     if type_ not in _INTS or not -(1 << 63) <= value < 1 << 63:
-        raise _UnfitError
+        raise Unfit
     size, signed = _INTS[type_]
     return IntItem.like(value, slot.offset, size, care, signed)
 
@@ -307,7 +340,7 @@ def _descriptor_item(
     from tri_runtime.native import AnyItem, ConstantItem, Part, PartsItem
 
     if not _divisible(rules_of(parameter)):
-        raise _UnfitError
+        raise Unfit
     rank = len(fact.block)
     slots = [memory[parameter.num, i] for i in range(2 * rank)]
     sizes = [_number(s, n, (False, False, True)) for s, n in zip(slots[1:], value.shape, strict=False)]
@@ -323,20 +356,20 @@ def _descriptor_item(
         Part("round_f32_to_tf32", None, (ConstantItem(value.round_f32_to_tf32),)),
     )
     if type(value) is not TensorDescriptor:
-        raise _UnfitError
+        raise Unfit
     return PartsItem(TensorDescriptor, parts)
 
 
 def _number(slot: Slot, value: Any, care: tuple[bool, bool, bool]) -> Item:
     if type(value) is not int:
-        raise _UnfitError
+        raise Unfit
     return _stored(slot, slot.type, value, care)
 
 
 def _sequence(given: Any) -> type:
     cls: type = type(given)
     if cls not in (list, tuple):
-        raise _UnfitError
+        raise Unfit
     return cls
 
 
@@ -345,16 +378,16 @@ def _stream_owner(seen: RecordedCall) -> tuple[Exchange, int]:
     for value in (*seen.args, *seen.kwargs.values()):
         array = value.base if isinstance(value, TensorDescriptor) else value
         if is_tensor_class(type(array)):
-            exchange = _exchange(array)
+            exchange = exchange_for(array)
             return exchange, exchange.look(array).device
-    raise _UnfitError
+    raise Unfit
 
 
 def _conditions(seen: RecordedCall) -> list[Condition]:
     from tri_runtime.native import Captured, EmptyList, Entry, Variable
 
     if knobs.overridden() is not None:
-        raise _UnfitError
+        raise Unfit
     found: list[Condition] = [
         EmptyList(LAUNCH_ENTER.calls),
         EmptyList(LAUNCH_EXIT.calls),
@@ -367,6 +400,6 @@ def _conditions(seen: RecordedCall) -> list[Condition]:
             found.append(Captured(space.cell, value))
             continue
         if type(space) is not dict or type(name) is not str:
-            raise _UnfitError
+            raise Unfit
         found.append(Entry(space, name, value))
     return found

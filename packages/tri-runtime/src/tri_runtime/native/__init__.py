@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from tri_runtime.native.arrays import Exchange, exchange_of
+from tri_runtime.native.code import Entry as LaunchEntry
 from tri_runtime.native.fast_launch import FastLaunches, available
 from tri_runtime.native.records import (
     AnyItem,
@@ -42,6 +43,7 @@ __all__ = [
     "FloatItem",
     "IntItem",
     "Item",
+    "LaunchEntry",
     "Part",
     "PartsItem",
     "Pattern",

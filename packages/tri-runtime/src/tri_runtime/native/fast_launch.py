@@ -15,7 +15,7 @@ from typing import Any
 from tri_core import forks
 from tri_core.api import DeviceError
 from tri_runtime.loader import load_ir
-from tri_runtime.native.code import CODE, ENTRY
+from tri_runtime.native.code import CODE, Entry
 from tri_runtime.native.layouts import STATE
 from tri_runtime.native.records import Call
 
@@ -48,19 +48,23 @@ def _suits() -> bool:
 
 
 @functools.cache
-def _loaded() -> tuple[_Method, object] | None:
-    """The launcher's code as a method, and what keeps it in memory; None where it cannot be had.
+def _loaded() -> tuple[dict[Entry, _Method], object] | None:
+    """The launcher's code as methods, and what keeps it in memory; None where it cannot be had.
 
     It is compiled in this process: it is the same text in every process, and known to compile, so that LLVM does not end here.
     """
     if not _suits():
         return None
     try:
-        library = load_ir(CODE, [ENTRY], opt_level=2)
+        library = load_ir(CODE, [entry.value for entry in Entry], opt_level=2)
     except (ImportError, OSError, RuntimeError, DeviceError) as error:
         logger.info("launches stay in Python: %s: %s", type(error).__name__, error)
         return None
-    return _Method(b"launch", library.addresses[0], _FASTCALL_WITH_KEYWORDS, None), library
+    methods = {
+        entry: _Method(entry.name.lower().encode(), address, _FASTCALL_WITH_KEYWORDS, None)
+        for entry, address in zip(Entry, library.addresses, strict=True)
+    }
+    return methods, library
 
 
 def available() -> bool:
@@ -71,12 +75,13 @@ def available() -> bool:
 class FastLaunches:
     """Launches of one kernel: ``call(grid, *arguments, **keywords)``, done in compiled code where a record fits.
 
+    ``entry`` says how ``call`` is called.
     ``otherwise`` is called with the same arguments where none does, and where the driver refuses: it does the whole launch and explains.
     Only where :func:`available`.  Compiled code reads the table while it holds Python's lock; a record that is in use is kept until that
     launch ends.
     """
 
-    def __init__(self, otherwise: Callable[..., Any]) -> None:
+    def __init__(self, otherwise: Callable[..., Any], entry: Entry = Entry.GRID) -> None:
         loaded = _loaded()
         if loaded is None:
             raise RuntimeError("launches cannot be done in compiled code here")
@@ -88,7 +93,7 @@ class FastLaunches:
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
         #: the callable; it holds this object
-        self.call: Callable[..., Any] = make(ctypes.addressof(loaded[0]), self._state, self)
+        self.call: Callable[..., Any] = make(ctypes.addressof(loaded[0][entry]), self._state, self)
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -106,7 +111,7 @@ class FastLaunches:
     def _packed(self, count: int) -> bytes:
         """The table with ``count`` calls, as the code reads it."""
         calls, otherwise = ctypes.addressof(self._table), id(self._otherwise)
-        return STATE.pack(count=count, calls=calls, otherwise=otherwise)
+        return STATE.pack(count=count, calls=calls, otherwise=otherwise, none=id(None))
 
     def _replace(self, calls: tuple[Call, ...]) -> None:
         """No launch sees a number with a table of another: it is 0 meanwhile."""

@@ -64,6 +64,7 @@ STATE = Record(
         Field("count", _I64, "number of calls"),
         Field("calls", _POINTER, "their records"),
         Field("otherwise", _POINTER, "Python function that does what no call describes"),
+        Field("none", _POINTER, "Python's None"),
     ),
 )
 

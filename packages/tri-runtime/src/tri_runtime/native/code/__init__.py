@@ -2,8 +2,8 @@
 
 It is fixed text, so that it is compiled once per process and nothing of a user's kernel gets into LLVM here.  The records
 are those of :mod:`tri_runtime.native.layouts`, whose fields the text accesses by name (:func:`tri_runtime.schema.expand`); of Python it
-uses functions that its documentation names, and no structure's layout.  ``tri_launch`` has the calling convention
-``METH_FASTCALL | METH_KEYWORDS``, and arguments ``(grid, *arguments)``:
+uses functions that its documentation names, and no structure's layout.  The entries have the calling convention ``METH_FASTCALL | METH_KEYWORDS``;
+``tri_launch`` has arguments ``(grid, *arguments)``, ``tri_run`` those of a compiled kernel's ``run``:
 
 * ``fits``: whether a call is one that a record describes, here and now; arguments go into the block of parameters on the way;
 * ``grid_of``: the grid as three numbers; ``call_grid``: the result of a grid that is a function;
@@ -13,7 +13,7 @@ uses functions that its documentation names, and no structure's layout.  ``tri_l
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import Enum, IntEnum
 
 from tri_runtime.native.code.arguments import ARGUMENTS
 from tri_runtime.native.code.launching import LAUNCHING
@@ -22,9 +22,14 @@ from tri_runtime.native.code.types import TYPES
 from tri_runtime.native.layouts import RECORDS, ConditionKind, ItemKind
 from tri_runtime.schema import expand
 
-__all__ = ["CODE", "ENTRY", "Limit"]
+__all__ = ["CODE", "Entry", "Limit"]
 
-ENTRY = "tri_launch"
+
+class Entry(Enum):
+    """How a launch is called, by the function's symbol: ``kernel[grid](*arguments)``, or a compiled kernel's ``run(x, y, z, stream, ...)``."""
+
+    GRID = "tri_launch"
+    COMPILED = "tri_run"
 
 
 class Limit(IntEnum):

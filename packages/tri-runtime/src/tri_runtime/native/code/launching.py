@@ -273,6 +273,31 @@ no:
   ret ptr null
 }
 
+; the launch that %call describes over %sizes; null without an error where it has to be done in another way
+define internal ptr @launch_over(ptr %call, ptr %sizes, ptr %block, ptr %stream) nounwind {
+  %x = load i64, ptr %sizes
+  %y_at = getelementptr i64, ptr %sizes, i64 1
+  %y = load i64, ptr %y_at
+  %z_at = getelementptr i64, ptr %sizes, i64 2
+  %z = load i64, ptr %z_at
+  %xy = mul i64 %x, %y
+  %total = mul i64 %xy, %z
+  %empty = icmp eq i64 %total, 0
+  br i1 %empty, label %nothing, label %something
+nothing:
+  %result = field call.result, %call
+  call void @Py_IncRef(ptr %result)
+  ret ptr %result
+something:
+  %is_ready = call i1 @ready(ptr %call, ptr %sizes, ptr %block)
+  br i1 %is_ready, label %go, label %no
+go:
+  %made = call ptr @start(ptr %call, ptr %sizes, ptr %block, ptr %stream)
+  ret ptr %made
+no:
+  ret ptr null
+}
+
 ; the launch that %call describes; null without an error where it has to be done in another way.  A grid that a function
 ; gave is in %answer then, a reference of the caller's
 define internal ptr @launch(ptr %call, ptr %args, ptr %block, ptr %stream, ptr %answer) nounwind {
@@ -301,24 +326,7 @@ read:
   %readable = call i1 @grid_of(ptr %found, ptr %sizes)
   br i1 %readable, label %known, label %no
 known:
-  %x = load i64, ptr %sizes
-  %y_at = getelementptr i64, ptr %sizes, i64 1
-  %y = load i64, ptr %y_at
-  %z_at = getelementptr i64, ptr %sizes, i64 2
-  %z = load i64, ptr %z_at
-  %xy = mul i64 %x, %y
-  %total = mul i64 %xy, %z
-  %empty = icmp eq i64 %total, 0
-  br i1 %empty, label %nothing, label %something
-nothing:
-  %result = field call.result, %call
-  call void @Py_IncRef(ptr %result)
-  ret ptr %result
-something:
-  %is_ready = call i1 @ready(ptr %call, ptr %sizes, ptr %block)
-  br i1 %is_ready, label %go, label %no
-go:
-  %made = call ptr @start(ptr %call, ptr %sizes, ptr %block, ptr %stream)
+  %made = call ptr @launch_over(ptr %call, ptr %sizes, ptr %block, ptr %stream)
   ret ptr %made
 no:
   ret ptr null
@@ -351,6 +359,43 @@ copy:
   ret ptr %result
 }
 
+; the record that the call fits, null where there is none; its block of parameters and its stream are filled in then.  %given: the
+; stream that the caller names, 0 for the current one
+define internal ptr @find(ptr %state, ptr %arguments, i64 %positional, ptr %names, ptr %block, i64 %given, ptr %stream) nounwind {
+entry:
+  %count = field state.count, %state
+  %calls = field state.calls, %state
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %on ]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %try, label %none
+try:
+  %call_at = getelementptr ptr, ptr %calls, i64 %i
+  %call = load ptr, ptr %call_at
+  %found = call i1 @fits(ptr %call, ptr %arguments, i64 %positional, ptr %names, ptr %block, i64 %given, ptr %stream)
+  br i1 %found, label %go, label %on
+on:
+  %next = add i64 %i, 1
+  br label %loop
+go:  ; what is called often moves to the front, a place at a time
+  %is_first = icmp eq i64 %i, 0
+  br i1 %is_first, label %done, label %swap
+swap:
+  %before = sub i64 %i, 1
+  %before_at = getelementptr ptr, ptr %calls, i64 %before
+  %other_call = load ptr, ptr %before_at
+  store ptr %call, ptr %before_at
+  store ptr %other_call, ptr %call_at
+  br label %done
+done:
+  ret ptr %call
+none:
+  ret ptr null
+}
+
+; ---- kernel[grid](*arguments, **keywords) -------------------------------------------------------
+
 define ptr @tri_launch(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
 entry:
   %block = alloca [$Limit.BLOCK_BYTES x i8], align 64
@@ -361,33 +406,11 @@ entry:
   %has_grid = icmp sgt i64 %nargs, 0
   br i1 %has_grid, label %start, label %other
 start:
-  %count = field state.count, %state
-  %calls = field state.calls, %state
   %arguments = getelementptr ptr, ptr %args, i64 1
   %positional = sub i64 %nargs, 1
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %start ], [ %next, %on ]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %try, label %other
-try:
-  %call_at = getelementptr ptr, ptr %calls, i64 %i
-  %call = load ptr, ptr %call_at
-  %found = call i1 @fits(ptr %call, ptr %arguments, i64 %positional, ptr %names, ptr %block, ptr %stream)
-  br i1 %found, label %go, label %on
-on:
-  %next = add i64 %i, 1
-  br label %loop
-go:  ; what is called often moves to the front, a place at a time
-  %is_first = icmp eq i64 %i, 0
-  br i1 %is_first, label %run, label %swap
-swap:
-  %before = sub i64 %i, 1
-  %before_at = getelementptr ptr, ptr %calls, i64 %before
-  %other_call = load ptr, ptr %before_at
-  store ptr %call, ptr %before_at
-  store ptr %other_call, ptr %call_at
-  br label %run
+  %call = call ptr @find(ptr %state, ptr %arguments, i64 %positional, ptr %names, ptr %block, i64 0, ptr %stream)
+  %unknown = icmp eq ptr %call, null
+  br i1 %unknown, label %other, label %run
 run:  ; Python code that runs meanwhile may forget the record
   %owner = field call.owner, %call
   call void @Py_IncRef(ptr %owner)
@@ -414,6 +437,93 @@ leave:
 other:
   %grid = load ptr, ptr %answer
   %last = call ptr @otherwise(ptr %state, ptr %args, i64 %nargs, ptr %names, ptr %grid)
+  ret ptr %last
+}
+
+; ---- compiled.run(x, y, z, stream, function, packed metadata, launch metadata, enter hook, exit hook, *arguments) ----------------
+
+; an extent of the grid
+define internal i1 @extent_of(ptr %args, i64 %axis, ptr %sizes, i64 %most) nounwind {
+  %object_at = getelementptr ptr, ptr %args, i64 %axis
+  %object = load ptr, ptr %object_at
+  %size_at = getelementptr i64, ptr %sizes, i64 %axis
+  %fits = call i1 @extent(ptr %object, ptr %size_at, i64 %most)
+  ret i1 %fits
+}
+
+; a stream that is an int, or None for 0
+define internal i1 @named_stream(ptr %args, ptr %none, ptr %out) nounwind {
+  %object_at = getelementptr ptr, ptr %args, i64 3
+  %object = load ptr, ptr %object_at
+  store i64 0, ptr %out
+  %unnamed = icmp eq ptr %object, %none
+  br i1 %unnamed, label %yes, label %read
+read:
+  %is_int = call i1 @whole(ptr %object, ptr %out)
+  ret i1 %is_int
+yes:
+  ret i1 true
+}
+
+; whether the launch has no hooks, which are Python's
+define internal i1 @is_silent(ptr %args, ptr %none) nounwind {
+  %enter_at = getelementptr ptr, ptr %args, i64 7
+  %enter = load ptr, ptr %enter_at
+  %exit_at = getelementptr ptr, ptr %args, i64 8
+  %exit = load ptr, ptr %exit_at
+  %no_enter = icmp eq ptr %enter, %none
+  %no_exit = icmp eq ptr %exit, %none
+  %silent = and i1 %no_enter, %no_exit
+  ret i1 %silent
+}
+
+define ptr @tri_run(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
+entry:
+  %block = alloca [$Limit.BLOCK_BYTES x i8], align 64
+  %sizes = alloca [3 x i64]
+  %given_at = alloca i64
+  %stream = alloca ptr
+  %state = call ptr @PyByteArray_AsString(ptr %self)
+  %none = field state.none, %state
+  %positional = sub i64 %nargs, 9
+  %whole_head = icmp sge i64 %positional, 0
+  br i1 %whole_head, label %hooks, label %other
+hooks:
+  %silent = call i1 @is_silent(ptr %args, ptr %none)
+  br i1 %silent, label %read_x, label %other
+read_x:
+  %x_fits = call i1 @extent_of(ptr %args, i64 0, ptr %sizes, i64 2147483647)
+  br i1 %x_fits, label %read_y, label %other
+read_y:
+  %y_fits = call i1 @extent_of(ptr %args, i64 1, ptr %sizes, i64 65535)
+  br i1 %y_fits, label %read_z, label %other
+read_z:
+  %z_fits = call i1 @extent_of(ptr %args, i64 2, ptr %sizes, i64 65535)
+  br i1 %z_fits, label %read_stream, label %other
+read_stream:
+  %stream_fits = call i1 @named_stream(ptr %args, ptr %none, ptr %given_at)
+  br i1 %stream_fits, label %look, label %other
+look:
+  %given = load i64, ptr %given_at
+  %arguments = getelementptr ptr, ptr %args, i64 9
+  %call = call ptr @find(ptr %state, ptr %arguments, i64 %positional, ptr %names, ptr %block, i64 %given, ptr %stream)
+  %unknown = icmp eq ptr %call, null
+  br i1 %unknown, label %other, label %run
+run:
+  %owner = field call.owner, %call
+  call void @Py_IncRef(ptr %owner)
+  %result = call ptr @launch_over(ptr %call, ptr %sizes, ptr %block, ptr %stream)
+  call void @Py_DecRef(ptr %owner)
+  %done = icmp ne ptr %result, null
+  br i1 %done, label %leave, label %failed
+failed:
+  %error = call ptr @PyErr_Occurred()
+  %raised = icmp ne ptr %error, null
+  br i1 %raised, label %leave, label %other
+leave:
+  ret ptr %result
+other:
+  %last = call ptr @otherwise(ptr %state, ptr %args, i64 %nargs, ptr %names, ptr null)
   ret ptr %last
 }
 """

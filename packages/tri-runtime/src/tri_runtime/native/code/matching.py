@@ -74,10 +74,16 @@ no:
   ret i1 false
 }
 
-; the current stream, if the probes report what they did when the record was made
-define internal i1 @stream_of(ptr %call, ptr %stream) nounwind {
+; the stream %given, or (0) the current one, if the probes report what they did when the record was made
+define internal i1 @stream_of(ptr %call, i64 %given, ptr %stream) nounwind {
 entry:
   %out = alloca i64
+  %is_named = icmp ne i64 %given, 0
+  br i1 %is_named, label %named, label %current
+named:
+  store i64 %given, ptr %stream
+  br label %start
+current:
   %ask = field call.current_stream, %call
   %device = field call.device, %call
   %kind = trunc i64 %device to i32
@@ -154,7 +160,7 @@ no:
   ret i1 false
 }
 
-define internal i1 @fits(ptr %call, ptr %args, i64 %nargs, ptr %names, ptr %block, ptr %stream) nounwind {
+define internal i1 @fits(ptr %call, ptr %args, i64 %nargs, ptr %names, ptr %block, i64 %given, ptr %stream) nounwind {
 entry:
   %positional = field call.positional, %call
   %positional_fits = icmp eq i64 %positional, %nargs
@@ -205,7 +211,7 @@ context:
   %context_fits = call i1 @in_context(ptr %call)
   br i1 %context_fits, label %driver, label %no
 driver:
-  %stream_fits = call i1 @stream_of(ptr %call, ptr %stream)
+  %stream_fits = call i1 @stream_of(ptr %call, i64 %given, ptr %stream)
   ret i1 %stream_fits
 no:
   ret i1 false
