@@ -65,6 +65,20 @@ def copy_kernel(
     return module(body, {"x": element, "y": element}, hints=hints, size=size, encoding=encoding)
 
 
+@pytest.mark.parametrize("n", [0, 16, 496, 512])
+def test_a_run_of_equal_bits_of_a_mask_is_compared_once(n: int) -> None:
+    """The one thread's 512 elements are 32 runs of 16; vectors of four alone would need 128 comparisons."""
+    encoding = Blocked((512,), (1,), (1,), (0,))
+    x = RNG.integers(1, 100, 512).astype("i4")
+    short, out = np.ascontiguousarray(x[:n]), np.zeros(n, "i4")
+    made = copy_kernel("i32", other=False, encoding=encoding)
+    made.operation.attributes["ttg.threads-per-warp"] = ir.IntegerAttr.get(ir.IntegerType.get(32), 1)
+    made.operation.attributes["ttg.num-warps"] = ir.IntegerAttr.get(ir.IntegerType.get(32), 1)
+    text = str(run(made, [short, out, n]))
+    assert len(re.findall(r"llvm.icmp.*slt|llvm.icmp.* 2 ", text)) == 32
+    np.testing.assert_array_equal(out, short)
+
+
 @pytest.mark.parametrize("element", ["i8", "i16", "i32", "i64"])
 @pytest.mark.parametrize("n", [0, 1, 255, 512])
 def test_masked_accesses_touch_nothing_else(element: str, n: int) -> None:

@@ -17,7 +17,7 @@ from tri_gpu_dialect.lowering.rules.floats import (
     is_emulated,
     to_f32,
 )
-from tri_gpu_dialect.lowering.rules.registers import map_many, map_registers
+from tri_gpu_dialect.lowering.rules.registers import map_many, map_registers, runs
 from tri_gpu_dialect.lowering.table import Rule
 
 __all__ = ["RULES"]
@@ -114,9 +114,14 @@ def map_floats(ctx: Lowering, op: ir.Operation, emit: Callable[..., ir.Value]) -
 
 
 def compare_integers(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``arith.cmpi``: the predicates are numbered as LLVM numbers them."""
+    """``arith.cmpi``: the predicates are numbered as LLVM numbers them.
+
+    Registers of one run of equal results share that of the first: masks of rows are one predicate where the bound is a multiple
+    of the tile's rows, and each combination with the mask of a column is one too.
+    """
     given = {"predicate": op.attributes["predicate"]}
-    a, b = (ctx.registers(o) for o in op.operands)
+    first = runs(ctx, op.results[0])
+    a, b = ([registers[i] for i in first] for registers in map(ctx.registers, op.operands))
     return [map_registers(lambda x, y: ctx.b.op("llvm.icmp", (x, y), ctx.b.i1, given), a, b)]
 
 
