@@ -116,7 +116,7 @@ def test_many_warps_need_few_registers() -> None:
 
 
 def test_a_region_of_the_user_is_combined_in_order_by_many_warps() -> None:
-    """Lanes whose pairs may disagree about equal elements do not share: all read the same."""
+    """What pairs of lanes that share may disagree about is the first lane's to say."""
     encoding = Blocked((1,), (32,), (16,), (0,))
     value, index = (TensorSpec(e, (1024,), encoding) for e in ("f32", "i32"))
     outs = [TensorSpec(e, (1,), encoding) for e in ("f32", "i32")]
@@ -128,6 +128,28 @@ def test_a_region_of_the_user_is_combined_in_order_by_many_warps() -> None:
     y, j = np.zeros(1, np.float32), np.full(1, -1, np.int32)
     run(kernel([value, index], outs, body, warps=16, lanes=32), [x, np.arange(1024, dtype=np.int32), y, j])
     assert (y[0], j[0]) == (x.max(), x.argmax())
+
+
+@pytest.mark.parametrize("warps", [8, 16, 32])
+def test_lanes_that_share_agree_where_the_order_counts(warps: int) -> None:
+    """Warps alone hold the elements; each lane stores what it got, which is the composition in order."""
+    columns = (0, 0, 0, 0, 0, *(1 << i for i in range(warps.bit_length() - 1)))
+    bits = warps.bit_length() - 1
+    layout = LinearLayout(
+        (("register", 0), ("lane", 5), ("warp", bits), ("block", 0)), (("dim0", bits),), columns
+    )
+    spec = TensorSpec("i32", (warps,), Linear.of(layout))
+    out = TensorSpec("i32", (32,), Blocked((1,), (32,), (warps,), (0,)))
+    body = f"""%m, %n = "tt.reduce"(%in0, %in1) ({{ {AFFINE.format(kind="reduce")} }}) {{axis = 0 : i32}} :
+      ({spec.type}, {spec.type}) -> (i32, i32)
+    %out0 = "tt.splat"(%m) : (i32) -> {out.type}
+    %out1 = "tt.splat"(%n) : (i32) -> {out.type}"""
+    a, b = (RNG.choice([-3, -1, 1, 2, 3], warps).astype(np.int32) for _ in range(2))
+    found = [np.zeros(32, np.int32) for _ in range(2)]
+    text = str(run(kernel([spec, spec], [out, out], body, warps=warps, lanes=32), [a, b, *found]))
+    for got, want in zip(found, affine_scan(a, b, 0, False), strict=True):
+        np.testing.assert_array_equal(got, np.full(32, want[-1]))
+    assert len(re.findall(r"llvm.load .*<3> -> vector<4xi32>", text)) == 2  # one for each operand
 
 
 @settings(max_examples=60)

@@ -206,7 +206,7 @@ def _across_warps(
             ctx.hw.store_shared(b, address, to_memory(b, value), _writer(ctx, plan), bit_width(element) // 8)
     ctx.barrier()
     types = [v.type for v in next(iter(found.values()))]
-    read = _reader(ctx, plan, bases, types, combine, _sharing_lanes(ctx, op, plan, types))
+    read = _reader(ctx, plan, bases, types, combine, _sharing_lanes(ctx, op, plan, types), _commutes(op))
     results = _result_positions(ctx, op)
     return list(map_many(read, len(types), results))
 
@@ -244,12 +244,12 @@ def _sharing_lanes(
 ) -> tuple[int, ...]:
     """Bits of the lane that say which vector of partial results it reads; none: each lane reads all.
 
-    Only bits that mean no position of the result, and only for combinations that take their operands in any order: both lanes
-    of a pair get the same then.
+    Only bits that mean no position of the result.  One instruction for each partial result is soon done; a combination of many is
+    shared where there are two vectors, or every warp does all of it again.
     """
     vectors = max(plan.partials // _vector(ctx, t) for t in types)
     type_ = op.results[0].type
-    if vectors <= _VECTORS or not _commutes(op):
+    if vectors <= (_VECTORS if _commutes(op) else 1):
         return ()
     if isinstance(type_, ir.RankedTensorType):
         columns = _flat_result(ctx, type_).packed(LANE)
@@ -260,6 +260,7 @@ def _sharing_lanes(
 
 
 def _commutes(op: ir.Operation) -> bool:
+    """Whether the region of ``op`` is one operation that takes its operands in any order: both lanes of a pair get the same then."""
     block = op.regions[0].blocks[0]
     return (
         len(op.operands) == 1
@@ -290,6 +291,7 @@ def _reader(
     types: list[ir.Type],
     combine: Combine,
     sharing: tuple[int, ...],
+    commutes: bool,
 ) -> Callable[[ir.Value], Tuple]:
     """Reads the partial results at a position, in vectors, and combines them; lanes that differ in bits ``sharing`` read one part each."""
     b, count = ctx.b, plan.partials >> len(sharing)
@@ -313,9 +315,21 @@ def _reader(
         total = _tree(combine, list(zip(*columns, strict=True)))
         for bit in sharing:
             total = combine(total, _from_lane(ctx, total, 1 << bit))
-        return total
+        return total if commutes else _of_first(ctx, total, sharing)
 
     return read
+
+
+def _of_first(ctx: Lowering, values: Tuple, sharing: tuple[int, ...]) -> Tuple:
+    """``values`` of the lane that combined all in their order: the one whose bits ``sharing`` are 0.
+
+    Others have swapped operands and may have rounded otherwise; what a branch asks must be the same in all lanes.
+    """
+    if not sharing:
+        return values
+    b = ctx.b
+    lane = b.and_(ctx.lane, b.int_(~sum(1 << bit for bit in sharing)))
+    return tuple(move_words(ctx, v, lambda word: ctx.hw.shuffle_idx(b, word, lane)) for v in values)
 
 
 # --- across the blocks of a cluster -----------------------------------------------------------------------
