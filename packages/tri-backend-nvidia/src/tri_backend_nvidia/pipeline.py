@@ -36,6 +36,7 @@ from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.async_units.make_persistent import MakePersistent
 from tri_gpu_dialect.async_units.passes import async_unit_passes, memory_passes
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
+from tri_gpu_dialect.passes import UnmaskInnerTiles
 from tri_gpu_dialect.policies.gpu import AsyncPolicy, DotPolicy, PipelinePolicy
 from tri_gpu_dialect.transforms.pipeline.passes import pipeline_passes
 from tri_gpu_dialect.transforms.pipeline.strategies import AsyncCopy
@@ -201,6 +202,7 @@ def _ttgir(target: Target, options: NvidiaOptions) -> Stage:
     for anchor, features, factory in _TTGIR_PASSES:
         if any(map(target.has, features)):
             own.setdefault(anchor, []).append(factory())
+    own.setdefault("ttgir.barriers", []).append(UnmaskInnerTiles())
     if not target.has("tma"):
         loops = (MakePersistent(policy=known), *pipeline_passes(options.num_stages, known))
         return ttgir_stage(target, options, known, own, loops)

@@ -32,6 +32,7 @@ from tri_gpu_dialect.transforms.memory.insert_barriers import InsertBarriers
 from tri_gpu_dialect.transforms.memory.reorder_instructions import ReorderInstructions
 from tri_gpu_dialect.transforms.memory.stage_dot_operands import StageDotOperands
 from tri_gpu_dialect.transforms.memory.stage_matrix_operands import StageMatrixOperands
+from tri_gpu_dialect.transforms.memory.unmask_inner_tiles import UnmaskInnerTiles
 from tri_gpu_dialect.transforms.pipeline.pipeline import Pipeline
 from tri_gpu_dialect.transforms.pipeline.prefetch import Prefetch
 from tri_gpu_dialect.transforms.pipeline.split_loops import SplitLoops
@@ -65,6 +66,7 @@ __all__ = [
     "StageDotOperands",
     "StageMatrixOperands",
     "SubtileEpilogue",
+    "UnmaskInnerTiles",
     "VerifyLayouts",
     "WarpSpecialize",
 ]
