@@ -99,10 +99,12 @@ def compile(  # noqa: A001  Triton's name
     _env_vars: Mapping[str, str] | None = None,
 ) -> CompiledKernel:
     """``tri.compile`` for a :class:`GPUTarget`; options that tri's target does not have are refused."""
+    from tri.compat.triton.graphs import in_graph
     from tri.compat.triton.images import keep_image
     from tri.compilation import compile as compile_source
 
     del _env_vars
-    kernel = compile_source(src, tri_target(target), dict(options) if options else None)
+    with in_graph(src):
+        kernel = compile_source(src, tri_target(target), dict(options) if options else None)
     keep_image(src, kernel)
     return kernel
