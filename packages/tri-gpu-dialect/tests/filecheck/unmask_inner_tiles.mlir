@@ -41,5 +41,5 @@
       "tt.store"(%w, %y, %mask) {cache = 1 : i32, evict = 1 : i32, operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<8x!tt.ptr<f32, "global">>, tensor<8xf32>, tensor<8xi1>) -> ()
     }
     "tt.return"() : () -> ()
-  }) {function_type = (!tt.ptr<f32, "global">, !tt.ptr<f32, "global">, i32, i32, i32) -> (), sym_name = "f", arg_attrs = [{}, {}, {}, {}, {}]} : () -> ()
+  }) {function_type = (!tt.ptr<f32, "global">, !tt.ptr<f32, "global">, i32, i32, i32) -> (), sym_name = "f", arg_attrs = [{tt.divisibility = 16 : i32}, {tt.divisibility = 16 : i32}, {}, {}, {}]} : () -> ()
 }) : () -> ()

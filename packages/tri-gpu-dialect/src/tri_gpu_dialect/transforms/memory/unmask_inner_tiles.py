@@ -5,7 +5,8 @@
     ->  if 255 < n - offset: store(q + i, f(load(p + i)))  else: as before
 
 A mask whose end no alignment is known of has a predicate for each element, and splits vectors into elements: a tile inside needs neither.
-In loops over tiles, what is before has one more test around it where masks can say by scalars that no element is inside.
+Where no vector comes of it there is no copy.  In loops over tiles, the code with masks has a test around it where scalars say that no
+element is inside.
 
 The test is of scalars that all threads compute alike: of indices of programs and iterations, arguments and constants, never of memory.  It
 is exact in the integers' own width: a sum that wraps makes the test false.  Cf. loop versioning (Wolfe, High Performance Compilers for
@@ -69,8 +70,9 @@ class UnmaskInnerTiles(Pass):
             if not tiles:
                 continue
             infos = axis_info(function)
-            for tile in [tile for tile in tiles if tile.common or tile.widens(infos)]:
-                tile.run()
+            for tile, widens in [(tile, tile.widens(infos)) for tile in tiles]:
+                if widens or tile.common:
+                    tile.run(twice=widens)
             erase_dead(function)
 
 
@@ -153,19 +155,25 @@ class _Tile:
         """Whether a mask ends within what would be one vector without it."""
         return any(_ends_within_a_vector(op, infos) for op in self.masked)
 
-    def run(self) -> None:
-        """Put a branch in place of the code."""
+    def run(self, *, twice: bool) -> None:
+        """Put branches in place of the code; ``twice``: with a copy that has no masks, which costs registers where no vector comes of it."""
         for op in self.scalars:
             op.move_before(self.first)
         with ir.InsertionPoint(self.first), self.first.location:
-            branch = scf.IfOp(_all(b.everywhere() for b in self.bounds), [], has_else=True)
-            with ir.InsertionPoint(branch.then_block):
-                self._copy(masks=False)
-                scf.YieldOp([])
-            with ir.InsertionPoint(branch.else_block):
+            if twice:
+                self._versions()
+            else:
                 self._where_some()
-                scf.YieldOp([])
         erase_all(list(reversed(self.ops)))
+
+    def _versions(self) -> None:
+        branch = scf.IfOp(_all(b.everywhere() for b in self.bounds), [], has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            self._copy(masks=False)
+            scf.YieldOp([])
+        with ir.InsertionPoint(branch.else_block):
+            self._where_some()
+            scf.YieldOp([])
 
     def _where_some(self) -> None:
         """The code as before, where the bounds say that it does something."""
