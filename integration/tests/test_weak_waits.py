@@ -11,6 +11,7 @@ import pytest
 import tri
 import tri.language as tl
 from tri.interpreter import KernelDeadlock
+from tri_core.errors import SimulationError
 from tri_core.notices import WeakWaitWarning
 
 
@@ -100,6 +101,50 @@ def sums_by_a_function(x: Any, out: Any, n: Any) -> None:
 
 
 @tri.jit
+def counts_its_polls(flag: Any, out: Any) -> None:
+    turns: Any = 0
+    while tl.load(flag, volatile=True) == 0:
+        turns += 1
+    tl.store(out, turns)
+
+
+@tri.jit
+def counts_in_each_turn(flag: Any, out: Any) -> None:
+    turns: Any = 0
+    for t in range(3):
+        while tl.load(flag) == 0:
+            turns += 1
+        tl.store(out + t, turns)
+
+
+@tri.jit
+def retries(flag: Any, out: Any) -> None:
+    turns: Any = 0
+    while (tl.load(flag, volatile=True) == 0) & (turns < 3000):
+        turns += 1
+    tl.store(out, turns)
+
+
+@tri.jit
+def retries_by_plain_loads(flag: Any, out: Any) -> None:
+    turns: Any = 0
+    while (tl.load(flag) == 0) & (turns < 9000):
+        turns += 1
+    tl.store(out, turns)
+
+
+@tri.jit
+def counts_for_an_outer_loop(flag: Any, out: Any) -> None:
+    turns: Any = 0
+    while turns < 5000:
+        k: Any = 0
+        while k < 1:
+            k += tl.load(flag) + 1
+            turns += 1
+    tl.store(out, turns)
+
+
+@tri.jit
 def waits_for_the_next(flag: Any, out: Any) -> None:
     if tl.program_id(0) == 0:
         while tl.load(flag) == 0:
@@ -140,7 +185,11 @@ def test_other_loops_are_not(kernel: Any) -> None:
     assert not _compiled(kernel)
 
 
-@pytest.mark.parametrize("kernel", [waits_in_a_function, waits_for_a_tile], ids=lambda k: k.fn.__name__)
+@pytest.mark.parametrize(
+    "kernel",
+    [waits_in_a_function, waits_for_a_tile, waits_and_counts, counts_in_each_turn],
+    ids=lambda k: k.fn.__name__,
+)
 def test_who_waits_for_nobody_is_an_error(kernel: Any) -> None:
     with tri.interpret(), pytest.raises(KernelDeadlock) as caught:
         kernel[(2,)](np.zeros(8, np.int32), np.zeros(1, np.int32))
@@ -163,3 +212,44 @@ def test_a_long_loop_is_no_wait(kernel: Any) -> None:
     with tri.interpret():
         kernel[(1,)](np.ones(1, np.int32), out, 6000)
     assert out[0] == 6000
+
+
+def test_who_counts_its_polls_waits() -> None:
+    with tri.interpret(), pytest.raises(KernelDeadlock, match=r"element 0 of 'flag'.*asked 512 times"):
+        counts_its_polls[(2,)](np.zeros(1, np.int32), np.zeros(1, np.int32))
+
+
+_WAITING = [waits_and_counts, counts_its_polls, counts_in_each_turn]
+_ENDING = [(retries, 3000), (retries_by_plain_loads, 9000), (counts_for_an_outer_loop, 5000)]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "turns"), _ENDING, ids=lambda k: k.fn.__name__ if hasattr(k, "fn") else ""
+)
+@pytest.mark.parametrize("schedule", ["interpreter", None, 1])
+def test_a_loop_that_gives_up_is_no_deadlock(kernel: Any, turns: int, schedule: int | str | None) -> None:
+    out = np.zeros(1, np.int32)
+    if isinstance(schedule, str):
+        with tri.interpret():
+            kernel[(1,)](np.zeros(1, np.int32), out)
+    else:
+        with tri.target("sim:nvidia:sm_80"), tri.simulation(report=False, schedule=schedule):
+            kernel[(1,)](np.zeros(1, np.int32), out, num_warps=1)
+    assert out[0] == turns
+
+
+@pytest.mark.filterwarnings("ignore::tri_core.notices.WeakWaitWarning")
+@pytest.mark.parametrize("kernel", _WAITING, ids=lambda k: k.fn.__name__)
+@pytest.mark.parametrize("target", ["sim:nvidia:sm_80", "sim:amd:gfx942", "sim:intel:pvc"])
+@pytest.mark.parametrize("schedule", [None, 0, 1])
+def test_simulated_programs_that_count_wait(kernel: Any, target: str, schedule: int | None) -> None:
+    memory: Any = "strong" if schedule is None else "weak"
+    with (
+        tri.target(target),
+        tri.simulation(report=False, memory=memory, schedule=schedule),
+        pytest.raises(SimulationError) as caught,
+    ):
+        kernel[(2,)](np.zeros(3, np.int32), np.zeros(3, np.int32), num_warps=2)
+    assert caught.value.check == "deadlock"
+    assert caught.value.message.count("byte 0 of array 'flag'") == 2
+    assert caught.value.message.count("test_weak_waits.py:") >= 2

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from types import CodeType, FrameType
 
+from tri.interpreter.deciding import ignored
 from tri_core.errors import SourceLocation
 
 __all__ = ["here", "instruction", "raised_at", "register", "variables"]
@@ -55,11 +56,12 @@ def here() -> SourceLocation | None:
 
 
 def variables() -> tuple[object, ...]:
-    """What the variables of all functions of the kernel that run hold, and where these are, innermost first."""
+    """What the variables by which the functions that run decide hold, and where these are, innermost first."""
     found: list[object] = []
     for frame, at in _stack():
         if frame.f_code in _codes:
-            found += (frame.f_code, at, *frame.f_locals.values())
+            unused = ignored(frame.f_code, frame.f_lineno)
+            found += (frame.f_code, at, *(v for name, v in frame.f_locals.items() if name not in unused))
     return tuple(found)
 
 

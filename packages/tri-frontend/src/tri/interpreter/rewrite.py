@@ -24,6 +24,7 @@ from functools import cache
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from tri.interpreter.deciding import know
 from tri.interpreter.location import register
 
 if TYPE_CHECKING:
@@ -191,6 +192,7 @@ def _make(function: Kernel) -> Callable[..., Any]:
     code = _code(_rewritten(function), [*original.__code__.co_freevars, _NAME], source.file)
     code = code.replace(co_name=original.__name__, co_qualname=original.__qualname__)
     register(code, library=original.__module__.startswith(_LIBRARY))
+    know(code, source.tree)
     cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
     cells[_NAME] = _meaning()
     closure = tuple(cells[name] for name in code.co_freevars)

@@ -27,6 +27,8 @@ Place = tuple[int, int, int]
 #: requests for words that do not change, after which another program runs; of each program, after which none can go on
 _PATIENCE = 64
 _MOST = 512
+#: requests after which a program that does not repeat itself is taken for one that waits: it counts, and never stops
+_MOST_RETRIES = 1 << 20
 #: plain loads of one word by one instruction after which a program is looked at: whether it only repeats itself
 _REPEATED = 4096
 #: instructions and words that are counted at a time
@@ -49,14 +51,24 @@ class _Repeated:
 
 @dataclass(eq=False)
 class _Program:
-    """A program that has ``asked`` so often for ``what``, in ``line``, since memory had changed ``changes`` times."""
+    """A program that has ``asked`` so often for ``what``, in ``line``, since memory had changed ``changes`` times.
+
+    ``repeats``: whether it was ``seen`` with the same variables before.
+    """
 
     place: Place
     changes: int
     asked: int = 0
     line: SourceLocation | None = None
     what: str = ""
+    repeats: bool = False
+    seen: dict[object, tuple[object, ...]] = field(default_factory=dict)
     turn: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    @property
+    def waits(self) -> bool:
+        """Whether it cannot go on while memory stays as it is."""
+        return self.asked >= (_MOST if self.repeats else _MOST_RETRIES)
 
 
 class Turns:
@@ -101,13 +113,25 @@ class Turns:
             return
         if present.changes != self.changes:
             present.asked, present.changes = 0, self.changes
+            present.seen, present.repeats = {}, False
         present.asked += 1
         if present.asked % _PATIENCE == 0:
             present.line, present.what = here(), what()
+            present.repeats = self._is_repeated(present)
             self._hand_over(present)
 
+    @staticmethod
+    def _is_repeated(present: _Program) -> bool:
+        """Whether all by which the running program decides is as it was when it asked by this instruction."""
+        now, place = variables(), instruction()
+        before = present.seen.get(place, ())
+        if len(present.seen) > _COUNTED:
+            present.seen.clear()
+        present.seen[place] = now
+        return _are_same(before, now)
+
     def ask_weakly(self, address: int, what: Callable[[], str]) -> None:
-        """The running program loads the word at ``address``: it waits where it does nothing else, and all variables stay as they are."""
+        """The running program loads the word at ``address``: it waits where all by which it decides stays as it is."""
         if self._loads_since != self.changes or len(self._loads) > _COUNTED:
             self._loads, self._loads_since = {}, self.changes
         repeated = self._loads.setdefault((self._present, instruction(), address), _Repeated())
@@ -150,7 +174,7 @@ class Turns:
             self._threads.append(thread)
             thread.start()
         else:
-            if follower is None and all(p.asked >= _MOST for p in self._waiting):
+            if follower is None and all(p.waits for p in self._waiting):
                 raise self._deadlock()
             follower = follower or self._waiting[0]
             self._waiting.remove(follower)

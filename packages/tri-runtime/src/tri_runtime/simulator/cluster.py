@@ -7,7 +7,6 @@ trackers know them so, and errors name them so.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Any, Generic, TypeVar
@@ -220,9 +219,7 @@ class Cluster(Generic[Member]):
             if going and not all(cta.is_blocked for cta, _ in going):
                 yield
 
-    def fingerprint(self) -> int:
-        """A hash of where all threads are and of all values."""
-        found = 0
-        for cta in self.members:
-            found = zlib.crc32(cta.fingerprint().to_bytes(4, "little"), found)
-        return found
+    def repeats(self, changes: int) -> bool:
+        """Whether the threads of every CTA have been where they are since memory has changed ``changes`` times."""
+        known = [cta.repeats(changes) for cta in self.members]  # each is looked at
+        return all(known)

@@ -8,7 +8,6 @@ what they wait for has happened; when all others are done too, it never happens:
 
 from __future__ import annotations
 
-import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -22,6 +21,7 @@ from tri_runtime.simulator.clocks import Clocks
 from tri_runtime.simulator.cluster import Cluster, Share
 from tri_runtime.simulator.copies import AsyncCopies, BlockStores
 from tri_runtime.simulator.memory import Memory
+from tri_runtime.simulator.repetition import Flow, Repetition
 from tri_runtime.simulator.scene import Scene, numbers
 from tri_runtime.simulator.schedule import Schedule
 from tri_runtime.simulator.synchronization import Barriers, Phases
@@ -60,6 +60,11 @@ class Code(Protocol):
     @property
     def steps(self) -> Sequence[Sequence[Step]]:
         """The ops of each block, in reverse postorder."""
+        ...
+
+    @property
+    def flow(self) -> Flow:
+        """Which values are computed from which."""
         ...
 
     @property
@@ -119,6 +124,7 @@ class CTA:
         self._wait: tuple[Callable[[], bool], Callable[[], str]] | None = None
         self._is_interrupted = False
         schedule = None if watched is None else watched.schedule
+        self._repetition = Repetition(program.flow, threads_per_warp)
         self._slice = _TIME_SLICE if schedule is None else _SCHEDULED_SLICE
         self._order = None if schedule is None else self._warp_order(schedule)
         #: whether warps of one block may be at different ops of it
@@ -201,14 +207,9 @@ class CTA:
         for check in self.at_end:
             check()
 
-    def fingerprint(self) -> int:
-        """A hash of where the threads are and of all values."""
-        found = zlib.crc32(self.place.tobytes())
-        for value in self.values:
-            for part in value if isinstance(value, tuple) else (value,):
-                if part is not None:
-                    found = zlib.crc32(np.ascontiguousarray(part).tobytes(), found)
-        return found
+    def repeats(self, changes: int) -> bool:
+        """Whether the threads have been where they are since memory has changed ``changes`` times, as far as they decide by it."""
+        return self._repetition.look(self, changes)
 
     def _next(self) -> int:
         """The least place of threads that do not wait, or of one of their warps; the threads there become active."""
@@ -233,6 +234,7 @@ class CTA:
     def _run_from(self, place: int) -> None:
         block, first = divmod(place, _STEPS)
         steps = self._program.steps[block]
+        self._repetition.visited.add(block)
         if self._watched is not None:
             self._watched.enter(self)
             if self._watched.schedule is not None:

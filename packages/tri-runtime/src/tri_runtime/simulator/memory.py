@@ -226,6 +226,7 @@ class Memory:
         if len(threads):
             at = addresses[threads].astype(np.int64)
             self._begin("load", at, threads, nbytes, alignment or dtype.itemsize)
+            self.polls.note(self.scene.site, int(at[0]), nbytes, self.changes)
             for allocation, chosen in self._places(at, threads, nbytes, "load"):
                 offsets = at[chosen] - allocation.start
                 values[threads[chosen]] = self._seen(allocation, offsets, dtype, count)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_runtime.simulator.cta import CTA, Step
+from tri_runtime.simulator.repetition import Flow
 from tri_runtime.simulator.scene import Site
 
 __all__ = ["External", "Numbering"]
@@ -33,6 +34,7 @@ class Numbering:
         self.order = {block: i for i, block in enumerate(self.blocks)}
         self.slots: dict[ir.Value, int] = {}
         self.sites: list[Site] = []
+        self.flow = Flow()
         for block in self.blocks:
             for argument in block.arguments:
                 self.slots[argument] = len(self.slots)

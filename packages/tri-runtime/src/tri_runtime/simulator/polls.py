@@ -1,4 +1,4 @@
-"""Accesses by which programs wait for others: volatile loads and atomics, while global memory stays as it is."""
+"""Accesses by which programs wait for others, while global memory stays as it is: volatile loads and atomics; plain loads, maybe."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Polls:
 
     def __init__(self) -> None:
         self._found: dict[Threads, Poll] = {}
+        self._loads: dict[Threads, Poll] = {}
         self._present: Threads | None = None
 
     def enter(self, cta: Threads) -> None:
@@ -39,6 +40,20 @@ class Polls:
             poll = self._found[self._present] = Poll(site, address, nbytes, changes)
         poll.site, poll.address, poll.nbytes = site, address, nbytes
         poll.count += 1
+
+    def note(self, site: int, address: int, nbytes: int, changes: int) -> None:
+        """The present CTA loads, which may be how it waits."""
+        if self._present is not None:
+            load = self._loads.get(self._present)
+            if load is None or load.changes != changes:
+                load = self._loads[self._present] = Poll(site, address, nbytes, changes)
+            load.site, load.address, load.nbytes = site, address, nbytes
+            load.count += 1
+
+    def last_load(self, cta: Threads, changes: int) -> Poll | None:
+        """The last load of any kind by ``cta`` since memory has changed ``changes`` times."""
+        load = self._loads.get(cta)
+        return load if load is not None and load.changes == changes else None
 
     def last(self, cta: Threads, changes: int) -> Poll | None:
         """Where ``cta`` asks since memory has changed ``changes`` times; None when it does not."""

@@ -52,9 +52,13 @@ class Program(Numbering):
         self.sites.append(Site(op.name, op.location))
         inputs = [self.slots[o] for o in op.operands]
         outputs = [self.slots[r] for r in op.results]
+        block = self.order[op.operation.block]
         try:
             if op.name in PURE:
+                self.flow.computes(block, inputs, outputs)
                 return _pure(PURE[op.name](op), inputs, outputs[0], _is_local(op))
+            if not op.operation.successors:
+                self.flow.acts(block, inputs, outputs)
             special = SPECIAL.get(op.name)
             if special is not None:
                 return special(self, op, inputs, outputs)

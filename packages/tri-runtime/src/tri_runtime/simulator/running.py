@@ -21,25 +21,30 @@ Place = tuple[int, int, int]
 _MOST_SLICES = 1024
 #: basic blocks, and accesses that ask for a word, after which a program that a schedule runs lets others run
 _PATIENCE = 64
-#: accesses that ask for a word, and basic blocks, without any change of memory after which a program waits forever
+#: accesses that ask for a word, loads that give old bytes, and basic blocks, without any change of memory, of which one
+#: must be after which a program that only repeats itself waits forever: its warps have all had turns
 _POLLS = 2048
-#: loads that give old bytes, likewise
 _OLD_LOADS = 256
-_BLOCKS = 1 << 17
+_BLOCKS = 1 << 13
+#: time slices in a row in which it repeats itself
+_REPEATS = 8
+#: accesses that ask, and basic blocks, after which one that does not repeat itself is taken for one that waits
+_MOST_POLLS = 1 << 17
+_MOST_BLOCKS = 1 << 22
 #: programs that a message names
 _NAMED = 8
 
 
 @dataclass(eq=False)
 class Running:
-    """A program between time slices; ``state`` is a fingerprint of it, when it last did nothing that others see.
+    """A program between time slices, the last ``repeats`` of which only brought it where it was before.
 
     ``since``: its steps when memory last changed.
     """
 
     cta: CTA | Cluster[CTA]
     execution: Iterator[None]
-    state: int | None = None
+    repeats: int = 0
     since: int = 0
 
     @property
@@ -91,7 +96,7 @@ def _run_in_order(places: Iterator[Place], start: Callable[[Place], Running], me
                 idle = stuck = slices = 0
             elif not running:
                 return
-            elif stuck > len(running) or (idle >= len(running) and _wait_forever(running, memory)):
+            elif stuck > len(running) or (idle >= len(running) and _wait_long(running, memory)):
                 if memory.weak is None or not memory.weak.settle():
                     raise _stuck(memory, running)
                 idle = stuck = slices = 0
@@ -130,10 +135,14 @@ def _run_scheduled(
                 continue
             if _wait_forever(running, memory):
                 raise _stuck(memory, running)
-            ready = running
+            # none that goes on only when others do not may keep these from it
+            ready = [min(running, key=lambda p: p.steps - p.since)]
+            waits = True
+        else:
+            waits = False
         program = schedule.choose(ready)
         before = memory.changes
-        finished, _, _ = _time_slice(program, memory, compares=False)
+        finished, _, _ = _time_slice(program, memory, compares=waits)
         if finished:
             running.remove(program)
         if finished or memory.changes != before:
@@ -143,7 +152,7 @@ def _run_scheduled(
 def _changed(running: Sequence[Running]) -> None:
     """Memory is another one: all may go on."""
     for program in running:
-        program.since = program.steps
+        program.since, program.repeats = program.steps, 0
 
 
 def _time_slice(program: Running, memory: Memory, *, compares: bool = True) -> tuple[bool, bool, bool]:
@@ -156,20 +165,29 @@ def _time_slice(program: Running, memory: Memory, *, compares: bool = True) -> t
         error.location = error.location or scene.place()
         raise
     changed = memory.changes != before
-    state = program.cta.fingerprint() if compares and not finished and not changed else None
-    same = state is not None and state == program.state
-    program.state = state
+    same = compares and not finished and program.cta.repeats(memory.changes)
+    program.repeats = program.repeats + 1 if same else 0
     if finished or changed:
         program.since = program.steps
     return finished, changed, same
 
 
-def _wait_forever(running: Sequence[Running] | deque[Running], memory: Memory) -> bool:
-    """Whether each program has asked or run so long, with memory as it is, that it never comes to an end."""
+def _wait_forever(running: Sequence[Running], memory: Memory) -> bool:
+    """Whether each program repeats itself, and has asked or run so long, with memory as it is, that it never comes to an end."""
     return all(
-        p.asks(memory) >= _POLLS or p.old_loads(memory) >= _OLD_LOADS or p.steps - p.since >= _BLOCKS
+        p.repeats >= _REPEATS
+        and (
+            p.asks(memory) >= _POLLS
+            or p.old_loads(memory) >= _OLD_LOADS
+            or p.steps - p.since >= _BLOCKS * len(p.members)
+        )
         for p in running
-    )
+    ) or _wait_long(running, memory)
+
+
+def _wait_long(running: Sequence[Running] | deque[Running], memory: Memory) -> bool:
+    """Whether each program has asked or run longer, with memory as it is, than any that ends."""
+    return all(p.asks(memory) >= _MOST_POLLS or p.steps - p.since >= _MOST_BLOCKS for p in running)
 
 
 def _stuck(memory: Memory, running: Sequence[Running] | deque[Running]) -> SimulationError:
@@ -192,7 +210,17 @@ def _stuck(memory: Memory, running: Sequence[Running] | deque[Running]) -> Simul
         late = program.old_loads(memory) > 0
         stale = stale or late
         cached = ": its plain loads give what is in its cache, and others have stored since" * late
-        lines.append(f"program {program.cta.program_id} loops{cached}")
+        load = next(
+            filter(None, (memory.polls.last_load(cta, memory.changes) for cta in program.members)), None
+        )
+        if load is None:
+            lines.append(f"program {program.cta.program_id} loops{cached}")
+            continue
+        scene.site = load.site if not lines else scene.site
+        lines.append(
+            f"program {program.cta.program_id} loops and loads{scene.describe(load.site)} "
+            f"{memory.describe(load.address)}: {memory.shown(load.address, load.nbytes)} there{cached}"
+        )
     if len(ordered) > _NAMED:
         lines.append(f"and {len(ordered) - _NAMED} more")
     scene.program = ordered[0].cta.program_id

@@ -276,7 +276,7 @@ Chosen = Callable[[CTA], Mask]
 
 def _branch(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     (target,) = op.operation.successors
-    return _go(program, [(target, inputs, lambda cta: cta.active)])
+    return _go(program, op, [], [(target, inputs, lambda cta: cta.active)])
 
 
 def _conditional(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
@@ -285,6 +285,8 @@ def _conditional(program: Numbering, op: ir.OpView, inputs: list[int], outputs: 
     slot = condition[0]
     return _go(
         program,
+        op,
+        condition,
         [
             (first, yes, lambda cta: cta.active & cta.values[slot]),
             (second, no, lambda cta: cta.active & ~cta.values[slot]),
@@ -309,7 +311,7 @@ def _switch(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[
     ways: list[tuple[ir.Block, list[int], Chosen]] = [(successors[0], default, is_none)]
     for number, block, operands in zip(cases, successors[1:], others, strict=True):
         ways.append((block, operands, is_case(int(number))))
-    return _go(program, ways)
+    return _go(program, op, value, ways)
 
 
 def _switch_parts(op: ir.OpView, inputs: list[int]) -> list[list[int]]:
@@ -330,11 +332,17 @@ def _segments(op: ir.OpView, inputs: list[int]) -> list[list[int]]:
     return parts
 
 
-def _go(program: Numbering, ways: list[tuple[ir.Block, list[int], Chosen]]) -> Step:
+def _go(
+    program: Numbering, op: ir.OpView, condition: list[int], ways: list[tuple[ir.Block, list[int], Chosen]]
+) -> Step:
+    """Threads go the ``ways`` for which they are chosen, by the slots ``condition``."""
     found = [
         (program.order[block], [program.slots[a] for a in block.arguments], operands, chosen)
         for block, operands, chosen in ways
     ]
+    present = program.order[op.operation.block]
+    for target, slots, operands, _ in found:
+        program.flow.goes(present, condition, target, zip(slots, operands, strict=True))
 
     def step(cta: CTA) -> None:
         values = cta.values

@@ -107,8 +107,8 @@ class ClusterMember(Threads, Protocol):
         """Run to the end; yields when another CTA may run."""
         ...
 
-    def fingerprint(self) -> int:
-        """A hash of where the threads are and of all values."""
+    def repeats(self, changes: int) -> bool:
+        """Whether the threads have been where they are since memory has changed ``changes`` times, as far as they decide by it."""
         ...
 
     def deadlock(self, others: Sequence[Self] = ()) -> SimulationError:
