@@ -15,6 +15,7 @@ from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
 from tri_gpu_dialect.lowering.primitives import LaneMove, LaneSwap
 from tri_gpu_dialect.lowering.rules.registers import map_many
+from tri_gpu_dialect.lowering.sinking import sink_loads
 from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.lowering.words import (
     bit_width,
@@ -70,6 +71,7 @@ def reduce(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     found = {
         p: _tree(combine, [tuple(o[r] for o in operands) for r in g], at_once) for p, g in plan.groups.items()
     }
+    sink_loads(ctx, op)
     found = {p: _across_lanes(ctx, combine, t, plan.lane_masks) for p, t in found.items()}
     if plan.warp_masks:
         results = _across_warps(ctx, op, plan, combine, found)
