@@ -19,6 +19,7 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
+from tri_gpu_dialect.analysis.agreed_loads import is_agreed
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
 from tri_gpu_dialect.dialect.markers import CONVERSION_BYTES
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, LinearLayout
@@ -225,6 +226,11 @@ def atomic_scratch_bytes(op: ir.Operation) -> int:
     return _whole(result.type) if any(masks.get(dim) for dim in (LANE, WARP, BLOCK)) else 0
 
 
+def _load(op: ir.Operation) -> int:
+    """Bytes of a ``tt.load`` that one thread does for all."""
+    return 16 if is_agreed(op) else 0
+
+
 def _tensormap(_: ir.Operation) -> int:
     return _TENSORMAP_BYTES
 
@@ -244,6 +250,7 @@ _MEASURES: dict[str, ScratchMeasure] = {
     "tt.scan": ScratchMeasure(_scan),
     "tt.gather": ScratchMeasure(_gather),
     "tt.histogram": ScratchMeasure(_histogram),
+    "tt.load": ScratchMeasure(_load),
     "tt.atomic_rmw": ScratchMeasure(atomic_scratch_bytes),
     "tt.atomic_cas": ScratchMeasure(atomic_scratch_bytes),
     "tt.atomic_load": ScratchMeasure(atomic_scratch_bytes),

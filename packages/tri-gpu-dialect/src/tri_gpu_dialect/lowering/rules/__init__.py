@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from tri_gpu_dialect.lowering.rules import (
+    agreed,
     arithmetic,
     atomics,
     control,
@@ -50,6 +51,7 @@ def generic_table() -> LoweringTable:
     table = LoweringTable()
     for rules in _FAMILIES:
         table.update(rules, benefit=1)
+    table.add("tt.load", agreed.load, benefit=20, when=agreed.is_agreed)
     table.add("tt.dot", matrix.matrix_dot, benefit=2, when=matrix.is_matrix_dot)
     return table
 

@@ -24,7 +24,7 @@ from tri_gpu_dialect.lowering.rules.vector_atomics import modify_group, vector_g
 from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.lowering.words import bit_width, from_memory, is_pointer, memory_type, to_memory
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "reported"]
 
 
 def _atomic_access(op: ir.Operation) -> AtomicAccess:
@@ -81,7 +81,7 @@ def atomic_rmw(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
             found = modify_group(ctx, kind, addresses[group[0]], new, element, predicate, each)
             # taken apart, what an instruction gives would count as read
             old.update(zip(group, found if is_read else new, strict=True))
-    return [_reported(ctx, op, old, view.ptr.type, owner)]
+    return [reported(ctx, op, old, view.ptr.type, owner)]
 
 
 def atomic_cas(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
@@ -99,7 +99,7 @@ def atomic_cas(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
             compare, value = (b.bitcast(v[register], bits) for v in (compares, values))
             found = compare_and_swap(ctx, addresses[register], compare, value, owner, each)
             old[register] = b.bitcast(found, type_)
-    return [_reported(ctx, op, old, view.ptr.type, owner)]
+    return [reported(ctx, op, old, view.ptr.type, owner)]
 
 
 def _is_read(op: ir.Operation) -> bool:
@@ -117,7 +117,7 @@ def _single(ctx: Lowering, pointers: ir.Value) -> Sequence[tuple[int]]:
     return [(register,) for register in first.values()]
 
 
-def _reported(
+def reported(
     ctx: Lowering, op: ir.Operation, old: dict[int, ir.Value], type_: ir.Type, owner: ir.Value | None
 ) -> Registers:
     """Old values, for all threads that hold the element: the owner tells the others through memory."""
@@ -201,7 +201,7 @@ def _loaded(
             predicate = both(ctx, owner, None if masks is None else masks[register])
             got = _read(ctx, addresses[register], bits, predicate, each)
             found[register] = from_memory(b, got, held) if is_pointer(held) else b.bitcast(got, held)
-    return _reported(ctx, op, found, pointers.type, owner)
+    return reported(ctx, op, found, pointers.type, owner)
 
 
 def _read(
@@ -250,7 +250,7 @@ def atomic_poll(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         for (register,) in _single(ctx, view.ptr):
             wait = _waiter(ctx, addresses[register], expected[register], each, deadline)
             found[register] = wait()[0] if owner is None else b.if_(owner, wait, None, [b.i1])[0]
-    result = _reported(ctx, op, found, view.ptr.type, owner)
+    result = reported(ctx, op, found, view.ptr.type, owner)
     if not isinstance(view.ptr.type, ir.RankedTensorType) and not _is_read(op):
         ctx.cluster_barrier()  # one thread waits for all
     return [result]

@@ -74,9 +74,14 @@ def load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def load_tensor(
-    ctx: Lowering, op: ir.Operation, pointers: ir.Value, mask: ir.Value | None, other: ir.Value | None
+    ctx: Lowering,
+    op: ir.Operation,
+    pointers: ir.Value,
+    mask: ir.Value | None,
+    other: ir.Value | None,
+    owner: ir.Value | None = None,
 ) -> Registers:
-    """What ``pointers`` point to; ``op`` has the attributes of the access."""
+    """What ``pointers`` point to, loaded where ``owner``, if given; ``op`` has the attributes of the access."""
     b = ctx.b
     vectors = vectors_of(ctx, pointers, mask)
     held = ctx.storage(PointerType(ctx.element(pointers.type)).pointee_type)
@@ -87,7 +92,7 @@ def load_tensor(
     others = None if other is None else spread(ctx.registers(other), len(addresses))
     loaded: dict[int, ir.Value] = {}
     for group in vectors.groups:
-        predicate = None if masks is None else masks[group[0]]
+        predicate = both(ctx, owner, None if masks is None else masks[group[0]])
         missing = None if others is None else b.pack([to_memory(b, others[r]) for r in group])
         type_ = b.vector_type(element, vectors.width)
         vector = ctx.hw.load_global(b, addresses[group[0]], type_, predicate, missing, access)
