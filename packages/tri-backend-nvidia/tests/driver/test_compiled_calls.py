@@ -13,6 +13,7 @@ import tri
 from nvidia_fake_driver import forget, install
 from tri.launch import dispatcher
 from tri.launch.arrays import place_of
+from tri.launch.hooks import HookChain
 from tri_core import knobs
 from tri_core.compiler import CompiledKernel
 from tri_core.errors import DeviceError, LaunchError
@@ -125,6 +126,24 @@ def test_hooks_are_called(fake, kernel, slow):
     assert seen == ["facts"] * 2
     assert len(fake.launches) == 3
     assert len(slow) == 2
+
+
+def test_chains_of_hooks_cost_nothing_while_they_are_empty(fake, kernel, slow):
+    xs, seen, enter, leave = tensors(), [], HookChain(), HookChain(reversed=True)
+
+    def launch():
+        before = len(slow)
+        kernel.run(1, 1, 1, 0, None, None, "facts", enter, leave, *xs, N)
+        return len(slow) - before
+
+    assert [launch(), launch(), launch()] == [1, 0, 0]
+    for chain in (enter, leave):
+        chain.add(seen.append)
+        launch()
+        chain.remove(seen.append)
+    assert seen == ["facts"] * 2
+    assert launch() == 0
+    assert len(fake.launches) == 6
 
 
 def test_settings_and_loads_are_looked_at(fake, kernel, slow):

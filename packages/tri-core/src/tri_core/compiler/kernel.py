@@ -314,16 +314,16 @@ class CompiledKernel:
     ) -> None:
         """Launch over three integers, on ``stream`` (a driver's handle, None for the current one), between the two hooks.
 
-        ``function`` and ``packed_metadata`` are the kernel's own, and not looked at; LaunchError as ``self[grid]``.
+        A hook that is false, as a chain without functions is, is not called.  ``function`` and ``packed_metadata`` are the kernel's own, and not looked at; LaunchError as ``self[grid]``.
         """
         del function, packed_metadata
-        if launch_enter_hook is not None:
+        if launch_enter_hook:
             launch_enter_hook(launch_metadata)
         grid = grid_x, grid_y, grid_z
         again = self.state.launches.get(tuple(map(type, args)))
         if again is None or not again(grid, args, stream or None):
             self._by_source("launch")(self, grid, args, stream or None)
-        if launch_exit_hook is not None:
+        if launch_exit_hook:
             launch_exit_hook(launch_metadata)
 
     def launch_metadata(self, grid: Any, stream: Any, *args: Any) -> Any:

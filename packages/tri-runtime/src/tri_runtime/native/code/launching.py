@@ -465,16 +465,35 @@ yes:
   ret i1 true
 }
 
+; whether a hook is None or false, as a chain of hooks is that has none: PyTorch passes the chains
+define internal i1 @is_unset(ptr %args, i64 %position, ptr %none) nounwind {
+  %hook_at = getelementptr ptr, ptr %args, i64 %position
+  %hook = load ptr, ptr %hook_at
+  %is_none = icmp eq ptr %hook, %none
+  br i1 %is_none, label %yes, label %ask
+ask:
+  %truth = call i32 @PyObject_IsTrue(ptr %hook)
+  %raised = icmp slt i32 %truth, 0
+  br i1 %raised, label %forget, label %told
+forget:
+  call void @PyErr_Clear()
+  ret i1 false
+told:
+  %is_false = icmp eq i32 %truth, 0
+  ret i1 %is_false
+yes:
+  ret i1 true
+}
+
 ; whether the launch has no hooks, which are Python's
 define internal i1 @is_silent(ptr %args, ptr %none) nounwind {
-  %enter_at = getelementptr ptr, ptr %args, i64 7
-  %enter = load ptr, ptr %enter_at
-  %exit_at = getelementptr ptr, ptr %args, i64 8
-  %exit = load ptr, ptr %exit_at
-  %no_enter = icmp eq ptr %enter, %none
-  %no_exit = icmp eq ptr %exit, %none
-  %silent = and i1 %no_enter, %no_exit
-  ret i1 %silent
+  %no_enter = call i1 @is_unset(ptr %args, i64 7, ptr %none)
+  br i1 %no_enter, label %look, label %no
+look:
+  %no_exit = call i1 @is_unset(ptr %args, i64 8, ptr %none)
+  ret i1 %no_exit
+no:
+  ret i1 false
 }
 
 define ptr @tri_run(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {

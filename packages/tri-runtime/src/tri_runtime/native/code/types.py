@@ -14,6 +14,7 @@ TYPES = """
 
 declare ptr @PyByteArray_AsString(ptr)
 declare ptr @PyObject_Type(ptr)
+declare i32 @PyObject_IsTrue(ptr)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
