@@ -9,7 +9,16 @@ from pathlib import Path
 from tri_backend_nvidia.disassembly import read_sass, sass
 from tri_backend_nvidia.options import nvidia_options
 from tri_backend_nvidia.ptx import entry_points
-from tri_backend_nvidia.ptxas import Assembled, assemble, limited, pays, ptxas, sound
+from tri_backend_nvidia.ptxas import (
+    Assembled,
+    assemble,
+    given_up,
+    limited,
+    pays,
+    ptxas,
+    sound,
+    spills_less,
+)
 from tri_core import knobs
 from tri_core.api import CommonOptions, Stage, StageContext, StageResult, ToolchainError
 
@@ -42,28 +51,35 @@ def _assembled(ptx: str, context: StageContext) -> Assembled:
     )
 
 
-def _with_more_ctas(ptx: str, made: Assembled, context: StageContext) -> Assembled:
-    """The same with fewer registers where more CTAs fit then, and hardly anything is spilled for it; else what ``made`` is.
+def _with_limits(ptx: str, made: Assembled, context: StageContext) -> Assembled:
+    """The same with another number of registers: fewer where more CTAs fit then and hardly anything is spilled for it, more where ptxas gave up.
 
     Of a kernel whose shared memory is not known, and of one with options for ptxas, nothing is changed.
     """
     unit, shared = context.target.spec.unit, context.resources.get("shared")
     if unit is None or shared is None or nvidia_options(context.options).ptx_options:
         return made
-    text = limited(ptx, made.usage, unit, shared)
-    if text is None:
-        return made
+    if (text := limited(ptx, made.usage, unit, shared)) is not None:
+        denser = _again(text, context)
+        return denser if denser is not None and pays(denser.usage) else made
+    if (text := given_up(ptx, made.usage, unit)) is not None:
+        ampler = _again(text, context)
+        return ampler if ampler is not None and spills_less(ampler.usage, made.usage) else made
+    return made
+
+
+def _again(text: str, context: StageContext) -> Assembled | None:
+    """``text`` assembled; None where its limit does not suffice: an instruction of warp groups may need more registers at once."""
     try:
-        denser = _assembled(text, context)
-    except ToolchainError as error:  # an instruction of warp groups may need more registers than that at once
-        logger.debug("%s: no code with fewer registers: %s", context.kernel_name, error)
-        return made
-    return denser if pays(denser.usage) else made
+        return _assembled(text, context)
+    except ToolchainError as error:
+        logger.debug("%s: no code with other registers: %s", context.kernel_name, error)
+        return None
 
 
 def _run(ptx: str, context: StageContext) -> StageResult:
     ptx, rewritten = sound(_program(context), context.target.key.arch).apply(ptx)
-    made = _with_more_ctas(ptx, _assembled(ptx, context), context)
+    made = _with_limits(ptx, _assembled(ptx, context), context)
     usage = made.usage
     return StageResult(
         artifact=made.cubin,

@@ -12,7 +12,7 @@ from integration.kernels.layernorm import layernorm
 import tri
 import tri.language as tl
 from tri_backend_nvidia.architectures import target
-from tri_backend_nvidia.ptxas import Usage, limited, pays
+from tri_backend_nvidia.ptxas import Usage, given_up, limited, pays, spills_less
 from tri_backend_nvidia.ptxas.registers import fewer_registers
 from tri_core.api import TargetKey
 from tri_core.occupancy import occupancy
@@ -133,3 +133,31 @@ def test_a_tree_in_a_thread_holds_few_values():
     source = tri.ASTSource(mean_of_means, types, {"BLOCK": 32768}, attrs)
     made = tri.compile(source, target="nvidia:sm_90a", options={"num_warps": 4})
     assert made.n_spills == 0, (made.n_regs, made.n_spills)
+
+
+def test_who_spills_with_few_registers_gets_all():
+    spilling = Usage(registers=32, spill_stores=4000, spill_loads=4400, stack=2100)
+    ptx = PTX.replace("1024", "64")
+    assert ".reqntid 64\n.maxnreg 255\n{" in given_up(ptx, spilling, UNIT)
+    assert ".maxnreg 128\n" in given_up(PTX.replace("1024", "512"), spilling, UNIT)
+    assert given_up(PTX, spilling, UNIT) is None  # 1024 threads have no more than 64
+    assert given_up(ptx, dataclasses.replace(spilling, registers=255), UNIT) is None
+    assert given_up(ptx, Usage(registers=32), UNIT) is None
+    assert given_up(ptx.replace("{", ".maxnreg 32\n{", 1), spilling, UNIT) is None
+    assert spills_less(dataclasses.replace(spilling, spill_stores=900), spilling)
+    assert not spills_less(spilling, spilling)
+
+
+@tri.jit
+def scaled_by_their_sum(x, out, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    values = tl.load(x + offsets, volatile=True)
+    tl.store(out + offsets, values / tl.sum(values))
+
+
+def test_a_thread_of_512_values_gets_all_registers():
+    """As long as no limit is said, ptxas keeps them on the stack, with 64 registers."""
+    attrs = {(i,): [["tt.divisibility", 16]] for i in range(2)}
+    source = tri.ASTSource(scaled_by_their_sum, {"x": "*fp32", "out": "*fp32"}, {"BLOCK": 16384}, attrs)
+    made = tri.compile(source, target="nvidia:sm_90a", options={"num_warps": 1})
+    assert made.n_regs > 200

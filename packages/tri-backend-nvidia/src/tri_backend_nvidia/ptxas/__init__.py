@@ -5,7 +5,7 @@ from __future__ import annotations
 from tri_backend_nvidia.ptxas.assembler import Assembled, assemble
 from tri_backend_nvidia.ptxas.faults import FAULTS, Fault, faults, rewritings
 from tri_backend_nvidia.ptxas.location import PTXAS, identity, ptxas
-from tri_backend_nvidia.ptxas.registers import limited, pays
+from tri_backend_nvidia.ptxas.registers import given_up, limited, pays, spills_less
 from tri_backend_nvidia.ptxas.report import Usage, parse_usage
 from tri_backend_nvidia.ptxas.rewritings import Rewriting
 from tri_backend_nvidia.ptxas.sound import Sound, sound
@@ -22,6 +22,7 @@ __all__ = [
     "architectures_of_ptxas",
     "assemble",
     "faults",
+    "given_up",
     "identity",
     "limited",
     "parse_usage",
@@ -29,5 +30,6 @@ __all__ = [
     "ptxas",
     "rewritings",
     "sound",
+    "spills_less",
     "version_of_ptxas",
 ]

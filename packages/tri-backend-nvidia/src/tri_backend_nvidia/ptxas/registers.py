@@ -1,9 +1,13 @@
-"""Fewer registers for one CTA more: ptxas does not know how many CTAs of a kernel a multiprocessor could hold.
+"""Registers by a limit that is said: fewer for one CTA more, or more where ptxas gave up and spills nearly all.
 
+ptxas does not know how many CTAs of a kernel a multiprocessor could hold.
 Registers are handed out to warps in steps, so a kernel that ptxas gives a few more than a step leaves room for a CTA
 unused: of 1024 threads with 34 registers a multiprocessor of Hopper holds one CTA, with 32 two.  What runs beside each
 other hides what the other waits for, so such a kernel is assembled again with a limit (PTX ISA, ``.maxnreg``), and that
 stays unless it spills more than two values.
+
+Where some hundred values more are live than a thread has registers, ptxas (12.9 to 13.5, sm_90a) may allocate 32 registers and
+keep kilobytes on the stack, unless a limit is said; with the largest one it uses them all.  Such a kernel is assembled again, too.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from tri_backend_nvidia.ptxas.report import Usage
 from tri_core.api import ComputeUnit
 from tri_core.occupancy import most_registers, occupancy
 
-__all__ = ["fewer_registers", "limited", "pays"]
+__all__ = ["fewer_registers", "given_up", "limited", "pays", "spills_less"]
 
 #: CTAs that are resident then, to those before, at least; one more of many is worth less than what ptxas may lose
 _GAIN = 4 / 3
@@ -22,6 +26,8 @@ _GAIN = 4 / 3
 _SHARE = 0.9
 #: bytes that a thread may spill for it: two values that live long
 _SPILLS = 8
+#: registers that an instruction can name
+_MOST = 255
 _THREADS = re.compile(r"^\.reqntid (\d+)", re.MULTILINE)
 #: who says how many registers there are: the kernel's author, or code that moves them among warp groups
 _DECIDED = re.compile(r"^\.(?:maxnreg|minnctapersm) |setmaxnreg", re.MULTILINE)
@@ -44,12 +50,35 @@ def limited(ptx: str, usage: Usage, unit: ComputeUnit, shared: int) -> str | Non
 
     Spilling kernels stay, and those whose registers are decided elsewhere.
     """
-    threads = _THREADS.findall(ptx)
-    if len(threads) != 1 or usage.spill_stores or usage.spill_loads or _DECIDED.search(ptx):
+    warps = _warps(ptx)
+    if warps is None or usage.spill_stores or usage.spill_loads:
         return None
-    warps = -(-int(threads[0]) // 32)
     most = fewer_registers(unit, warps=warps, registers=usage.registers, shared=max(shared, usage.shared))
-    return None if most is None else _THREADS.sub(rf"\g<0>\n.maxnreg {most}", ptx)
+    return None if most is None else _with_limit(ptx, most)
+
+
+def given_up(ptx: str, usage: Usage, unit: ComputeUnit) -> str | None:
+    """``ptx`` with the largest limit, where it spills with less than half of the registers that its threads may have; None: as it is."""
+    warps = _warps(ptx)
+    if warps is None or not usage.spill_stores:
+        return None
+    most = min(_MOST, most_registers(unit, warps))
+    return _with_limit(ptx, most) if usage.registers < most // 2 else None
+
+
+def _warps(ptx: str) -> int | None:
+    """Warps of a CTA; None: ``ptx`` has several kernels, or says itself how many registers there are."""
+    threads = _THREADS.findall(ptx)
+    return None if len(threads) != 1 or _DECIDED.search(ptx) else -(-int(threads[0]) // 32)
+
+
+def _with_limit(ptx: str, most: int) -> str:
+    return _THREADS.sub(rf"\g<0>\n.maxnreg {most}", ptx)
+
+
+def spills_less(made: Usage, before: Usage) -> bool:
+    """Whether ``made`` stores fewer bytes to the stack."""
+    return made.spill_stores < before.spill_stores
 
 
 def pays(denser: Usage) -> bool:
