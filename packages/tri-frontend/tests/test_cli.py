@@ -219,3 +219,15 @@ def test_version():
 
     assert run("--version") == f"tri {version('tri-frontend')}\n"
     assert tri.__version__ == version("tri-frontend")
+
+
+def test_a_cache_goes_to_a_remote_one_and_comes_back(file, tmp_path):
+    pytest.importorskip("fsspec")
+    remote = (tmp_path / "remote").as_uri()
+    with knobs.scope(CACHE_KEY="0123456789abcdef"):
+        with knobs.scope(CACHE_DIR=tmp_path / "own"):
+            run("compile", f"{file}:scale", "-s", "*fp32, i32", "-t", "fake:one")
+            assert run("cache", "push", remote).endswith(f" entries are in {remote}\n")
+        with knobs.scope(CACHE_DIR=tmp_path / "others"):
+            assert "are in the cache" in run("cache", "pull", remote)
+            assert "scale" in run("cache", "ls")

@@ -41,6 +41,7 @@ __all__ = [
     "OutsideKernel",
     "PluginError",
     "RaceAccess",
+    "RemoteCacheError",
     "SimulationError",
     "SourceLocation",
     "TargetError",
@@ -354,6 +355,10 @@ class CacheError(TriError):
 
 class BundleError(CacheError):
     """A bundle of kernels that cannot be used: no bundle, damaged, of other versions, or not to be trusted."""
+
+
+class RemoteCacheError(CacheError):
+    """A remote cache that cannot be used: a library or the key lacks, or nobody answers."""
 
 
 class InternalError(TriError):

@@ -95,6 +95,21 @@ def parse_missing(text: str) -> str:
     raise ValueError("write log, refuse or background")
 
 
+def parse_writing(text: str) -> str:
+    """``behind`` or ``through``."""
+    if text.strip() in ("behind", "through"):
+        return text.strip()
+    raise ValueError("write behind or through")
+
+
+def parse_seconds(text: str) -> float:
+    """A number of seconds above 0."""
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise ValueError("write a number of seconds, as in 1.5")
+    return number
+
+
 def parse_size(text: str) -> int:
     """A number of bytes, with an optional suffix K, M, G (powers of 1024)."""
     text = text.strip().upper().removesuffix("B")
@@ -155,6 +170,24 @@ CORE = KnobGroup(
             default=(),
             parse=parse_folders,
             help="folders of caches that are read where the own has nothing, separated as in PATH",
+        ),
+        Knob(
+            name="CACHE_REMOTE",
+            help="URL of a cache elsewhere, through fsspec or Redis: s3://bucket/tri, file:///shared/tri, redis://host",
+        ),
+        Knob(name="CACHE_KEY", help="the key that entries of the remote cache are signed by"),
+        Knob(name="CACHE_KEY_FILE", parse=parse_file, help="a file with that key, in place of TRI_CACHE_KEY"),
+        Knob(
+            name="CACHE_REMOTE_TIMEOUT",
+            default=1.0,
+            parse=parse_seconds,
+            help="seconds after which the remote cache is set aside",
+        ),
+        Knob(
+            name="CACHE_REMOTE_WRITE",
+            default="behind",
+            parse=parse_writing,
+            help="when the remote cache is written: behind (the compile does not wait) or through",
         ),
         Knob(
             name="BUNDLE",

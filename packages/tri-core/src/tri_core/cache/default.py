@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 from tri_core import knobs
 from tri_core.cache.store import Layer, Store
-from tri_core.errors import BundleError, OptionError
+from tri_core.errors import BundleError, OptionError, RemoteCacheError
 from tri_core.files import read_bytes
 from tri_core.notices import CacheWarning, warn
 
 if TYPE_CHECKING:
     from tri_core.cache.bundle import Bundle
+    from tri_core.cache.remote import Remote
 
-__all__ = ["default_store", "forget_bundles", "open_bundle", "served_bundle"]
+__all__ = ["default_store", "forget_bundles", "forget_remotes", "open_bundle", "open_remote", "served_bundle"]
 
 
 def default_store() -> Store:
@@ -30,6 +31,7 @@ def default_store() -> Store:
         knobs.get("CACHE_SHARED"),
         knobs.get("CACHE_LAYERS"),
         served_bundle(),
+        _named_remote(),
     )
 
 
@@ -62,6 +64,64 @@ def forget_bundles() -> None:
     _store.cache_clear()
 
 
+def forget_remotes() -> None:
+    """Open remote stores anew, those, too, that were set aside."""
+    _refused.clear()
+    _remote.cache_clear()
+    _store.cache_clear()
+
+
+def open_remote(url: str | None = None) -> Remote:
+    """The remote store at ``url`` (``TRI_CACHE_REMOTE`` where None), as the knobs say.
+
+    RemoteCacheError where there is no URL, no key, or no library for it; OptionError where the key cannot be read.
+    """
+    address = knobs.get("CACHE_REMOTE") if url is None else url
+    if address is None:
+        raise RemoteCacheError(
+            "no remote cache is named", remedy="give its URL, or set TRI_CACHE_REMOTE, as in s3://bucket/tri"
+        )
+    return _remote(
+        address,
+        knobs.get("CACHE_KEY"),
+        knobs.get("CACHE_KEY_FILE"),
+        knobs.get("CACHE_REMOTE_TIMEOUT"),
+        knobs.get("CACHE_REMOTE_WRITE"),
+    )
+
+
+def _named_remote() -> Remote | None:
+    """The remote store that the knobs name; None without one, and, with one warning, where it cannot be used."""
+    address = knobs.get("CACHE_REMOTE")
+    if address is None or address in _refused:
+        return None
+    try:
+        return open_remote(address)
+    except (OptionError, RemoteCacheError) as error:
+        _refused.add(address)
+        warn(f"{error}; kernels are compiled as they are without it", CacheWarning)
+        return None
+
+
+#: remote stores that could not be opened, of which a warning was given
+_refused: set[str] = set()
+
+
+@functools.cache
+def _remote(url: str, text: str | None, file: Path | None, patience: float, write: str) -> Remote:
+    from tri_core.cache.remote import Remote
+    from tri_core.cache.signing import secret_of
+    from tri_core.cache.transports import redacted
+
+    secret = secret_of(text, file)
+    if secret is None:
+        raise RemoteCacheError(
+            f"the remote cache {redacted(url)} has no key, so others could have programs of theirs run here",
+            remedy="set TRI_CACHE_KEY, or TRI_CACHE_KEY_FILE: openssl rand -hex 32 > FILE",
+        )
+    return Remote(url, secret, patience=patience, behind=write == "behind")
+
+
 @functools.cache
 def _bundle(path: Path, key_file: Path | None, shared: bool) -> Bundle | None:
     try:
@@ -73,11 +133,16 @@ def _bundle(path: Path, key_file: Path | None, shared: bool) -> Bundle | None:
 
 @functools.cache
 def _store(
-    directory: Path, max_bytes: int, shared: bool, folders: tuple[Path, ...], bundle: Bundle | None
+    directory: Path,
+    max_bytes: int,
+    shared: bool,
+    folders: tuple[Path, ...],
+    bundle: Bundle | None,
+    remote: Remote | None,
 ) -> Store:
     below: list[Layer] = [] if bundle is None else [bundle]
     below += [Store(folder, 0, shared=shared, is_read_only=True) for folder in folders]
-    return Store(directory, max_bytes, shared=shared, layers=below)
+    return Store(directory, max_bytes, shared=shared, layers=below, remote=remote)
 
 
 @functools.cache

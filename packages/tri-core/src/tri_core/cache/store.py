@@ -6,6 +6,7 @@ while the writer is killed) sees all of an entry or nothing.  Two writers of one
 content, and the later one wins.  Reading renews the file's time stamp; the oldest stamps leave first.
 
 Below it may lie layers that are only read (a folder of others, a bundle): what the store has not, they are asked for.
+Last comes a remote store, which is written, too; what is found there is kept here.
 
 Folders are made for the user alone.  Nothing is read from, or written to, a store that others own or can write
 (:mod:`tri_core.cache.trust`), and an entry is a regular file, opened without waiting.
@@ -23,13 +24,16 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tri_core.cache import entry, trust
 from tri_core.cache.noting import note
 from tri_core.cache.sweep import sweep
 from tri_core.errors import CacheError
 from tri_core.notices import CacheWarning, warn
+
+if TYPE_CHECKING:
+    from tri_core.cache.remote import Remote
 
 __all__ = ["Layer", "Store"]
 
@@ -82,7 +86,9 @@ class Store:
         shared: bool = False,
         layers: Sequence[Layer] = (),
         is_read_only: bool = False,
+        remote: Remote | None = None,
     ) -> None:
+        self.remote = remote
         self.directory = Path(directory).absolute()
         self.layers = tuple(layers)
         self.is_read_only = is_read_only
@@ -110,13 +116,20 @@ class Store:
                 self._warn_once(f"{found}, so others could have programs of theirs run here", _TRUST_REMEDY)
         return self._trusted
 
-    def get(self, key: str) -> bytes | None:
-        """The payload stored under ``key``, here or in a layer; None when absent, damaged or another key's (the file is removed then)."""
+    def get(self, key: str, *, is_local: bool = False) -> bytes | None:
+        """The payload stored under ``key``, here or in a layer; None when absent, damaged or another key's (the file is removed then).
+
+        ``is_local``: the remote store is not asked, since the entry is of this machine alone.
+        """
         payload = self._own(key)
         for layer in self.layers if payload is None else ():
             payload = layer.get(key)
             if payload is not None:
                 break
+        if payload is None and self.remote is not None and not is_local:
+            payload = self.remote.get(key)
+            if payload is not None:
+                self.keep(key, payload)
         if payload is not None:
             note(key, payload)
         return payload
@@ -162,9 +175,15 @@ class Store:
             logger.warning("cache entry %s %s", path, found)
         return found is None
 
-    def put(self, key: str, payload: bytes) -> bool:
-        """Store ``payload`` under ``key``; whether it is kept now."""
+    def put(self, key: str, payload: bytes, *, is_local: bool = False) -> bool:
+        """Store ``payload`` under ``key``, in the remote store, too, unless ``is_local``; whether it is kept here now."""
         note(key, payload)
+        if self.remote is not None and not is_local:
+            self.remote.put(key, payload)
+        return self.keep(key, payload)
+
+    def keep(self, key: str, payload: bytes) -> bool:
+        """Store ``payload`` under ``key`` here alone; whether it is kept now."""
         size = entry.size_of(key, payload)
         if self.is_read_only or size > self.max_bytes or not self.is_trusted():
             return False

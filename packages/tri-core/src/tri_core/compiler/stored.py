@@ -15,7 +15,7 @@ from tri_core.errors import TriError
 from tri_core.files import read_bytes
 from tri_core.lazy_dataclasses import dataclass
 
-__all__ = ["StoredKernel", "damaged", "kernels", "pack"]
+__all__ = ["StoredKernel", "damaged", "kernels", "pack", "payloads"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,11 @@ def kernels(folder: Path) -> Iterator[StoredKernel]:
 def damaged(folder: Path) -> Iterator[Path]:
     """The files of the store in ``folder`` that do not hold their entry."""
     return (path for path, found in _entries(folder) if found is None)
+
+
+def payloads(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Whole entries of the store in ``folder``, by key."""
+    return ((found.key, found.payload) for _, found in _entries(folder) if found is not None)
 
 
 def pack(folder: Path, path: Path, key_file: Path | None = None) -> int:

@@ -130,6 +130,41 @@ def import_bundle(
         raise typer.Exit(1)
 
 
+_Url = Annotated[str | None, typer.Argument(help="the remote cache; that of TRI_CACHE_REMOTE by default")]
+
+
+@app.command()
+def push(url: _Url = None) -> None:
+    """Write all entries of the cache to a remote one, signed by the key of TRI_CACHE_KEY or TRI_CACHE_KEY_FILE."""
+    from tri_core.cache.default import open_remote
+    from tri_core.compiler.stored import payloads
+
+    remote, count = open_remote(url), 0
+    for name, payload in payloads(_directory()):
+        remote.push(name, payload)
+        count += 1
+    typer.echo(f"{count} entries are in {remote.url}")
+
+
+@app.command()
+def pull(url: _Url = None) -> None:
+    """Put the entries of a remote cache into this one; name those that the key does not vouch for, and leave with status 1 then."""
+    from tri_core.cache import default_store
+    from tri_core.cache.default import open_remote
+
+    remote, store = open_remote(url), default_store()
+    kept = count = 0
+    for name, payload in remote.pull():
+        count += 1
+        if isinstance(payload, bytes):
+            kept += store.keep(name, payload)
+        else:
+            typer.echo(f"left out: {name} {payload}")
+    typer.echo(f"{kept} of {count} entries are in the cache")
+    if kept < count:
+        raise typer.Exit(1)
+
+
 @app.command()
 def clear() -> None:
     """Remove every kernel from the cache."""

@@ -35,7 +35,7 @@ def load(name: str) -> list[Picture]:
     """The remembered compiles of kernel ``name``, oldest first."""
     from tri_core.cache import default_store
 
-    payload = default_store().get(_key(name))
+    payload = default_store().get(_key(name), is_local=True)
     if payload is None:
         return []
     try:
@@ -55,4 +55,4 @@ def update(name: str, judge: Callable[[list[Picture]], Picture]) -> None:
         kept = load(name)
         kept.append(judge(kept))
         payload = json.dumps([entry.to_json() for entry in kept[-_KEPT:]]).encode()
-        default_store().put(_key(name), payload)
+        default_store().put(_key(name), payload, is_local=True)
