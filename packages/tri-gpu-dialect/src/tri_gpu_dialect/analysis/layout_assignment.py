@@ -130,6 +130,8 @@ class _Forward(ForwardWalk):
     rules: LayoutRules
     #: layouts chosen for memory accesses: the second choice where layouts meet
     memory: set[Encoding] = field(default_factory=set)
+    #: layouts of reductions that nothing they are given decided: the last choice
+    unasked: set[Encoding] = field(default_factory=set)
     stores: list[ir.Operation] = field(default_factory=list)
     #: what the loop that is gone through carries in another layout than at first
     changed: set[ir.Value] = field(default_factory=set)
@@ -191,7 +193,8 @@ class _Forward(ForwardWalk):
         stored = self.stored_in(op)
         if stored is not None and stored in candidates:
             return stored
-        return next((e for e in candidates if e not in self.memory), candidates[0])
+        asked = [e for e in candidates if e not in self.unasked] or candidates
+        return next((e for e in asked if e not in self.memory), asked[0])
 
     def stored_in(self, op: ir.Operation) -> Encoding | None:
         """The layout of a store that elementwise ops lead to from ``op``."""
@@ -228,7 +231,10 @@ class _Forward(ForwardWalk):
             present = next(e for r in op.results if (e := encoding_of(r)) is not None)
             self.fix(op.results, self.stored_in(op) or present)
             return
-        self.found.operands[op.results[0]] = rule.operands(op, encoding) or given
+        followed = rule.operands(op, encoding) or given
+        if encoding not in given and encoding in followed:
+            self.unasked.add(encoding)
+        self.found.operands[op.results[0]] = followed
         self.fix(op.results, encoding)
 
     def anchor(self, op: ir.Operation) -> None:

@@ -11,16 +11,21 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
 
-from tri_core.dialects.tt import CatOp, GatherOp, JoinOp, SplitOp
+from tri_core.dialects.tt import BroadcastOp, CatOp, GatherOp, JoinOp, SplitOp
 from tri_core.ir.traits import maps_elements, source_of
-from tri_core.ir.views import cast
+from tri_core.ir.views import cast, isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
-from tri_gpu_dialect.encodings import DotOperand, Encoding, Slice, transform
+from tri_gpu_dialect import layouts
+from tri_gpu_dialect.dialect import ConvertLayoutOp
+from tri_gpu_dialect.encodings import Blocked, DotOperand, Encoding, Slice, transform
+from tri_gpu_dialect.layouts import BLOCK, LANE, WARP
 from tri_gpu_dialect.types import shape_of, tensor_info
 
 __all__ = ["SHARED", "Kind", "LayoutRule", "LayoutRules", "Operands", "encoding_of", "pack_of"]
 
+#: values that are looked at for what a result is broadcast to
+_FOLLOWED = 16
 #: one encoding per operand; None where the operand is a scalar, or may have any layout
 Operands = Sequence[Encoding | None]
 
@@ -241,7 +246,34 @@ _add(LayoutRule(Kind.REDUCTION, _cat_result, _none), "tt.cat")
 
 
 def _gather_result(op: ir.Operation, operands: Operands) -> Encoding | None:
-    return operands[1] if operands[1] is not None else encoding_of(cast(op, GatherOp).indices)
+    if operands[1] is not None:
+        return operands[1]
+    gather = cast(op, GatherOp)
+    spread = _broadcast_to(op)
+    present = encoding_of(gather.indices)
+    if spread is None or present is None:
+        return present
+    shape = shape_of(spread.type)
+    if operands[0] is not None and shape == shape_of(gather.src.type):
+        return operands[0]
+    lanes, warps, blocks = map(layouts.of(gather.indices.type).in_size, (LANE, WARP, BLOCK))
+    return Blocked.default(shape, warps, lanes, blocks)
+
+
+def _broadcast_to(op: ir.Operation) -> ir.Value | None:
+    """What ``op``'s result is broadcast to first, behind elementwise ops; None where it is not.
+
+    A layout for that is the one to compute in: that of a row or a column by itself leaves copies in most threads.
+    """
+    ahead, seen = [op.results[0]], 0
+    while ahead and seen < _FOLLOWED:
+        value, seen = ahead.pop(0), seen + 1
+        for user in (use.owner.operation for use in value.uses):
+            if isa(user, BroadcastOp):
+                return user.results[0]
+            if maps_elements(user.name) or isa(user, ConvertLayoutOp):
+                ahead += user.results
+    return None
 
 
 def _gather_operands(_: ir.Operation, result: Encoding) -> Operands:

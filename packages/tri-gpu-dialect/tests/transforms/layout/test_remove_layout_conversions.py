@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tri_core.mlir import ir
+from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.encodings import Blocked, DotOperand, Slice
 from tri_gpu_dialect.passes import Coalesce, RemoveLayoutConversions
@@ -205,6 +206,34 @@ def test_a_gather_goes_with_its_indices(run) -> None:  # type: ignore[no-untyped
     gather = '%z = "tt.gather"(%v, %o) {axis = 0 : i32} : (tensor<64x64xf32>, tensor<64x64xi32>) -> tensor<64x64xf32>'
     (op,) = ops(run(matrix(f"{LOAD}\n{gather}\n{STORE}"), *BOTH), "tt.gather")
     assert encoding_of(op.results[0]) == encoding_of(op.operands[1])
+
+
+def test_a_row_that_is_gathered_lies_as_the_rows_that_it_is_broadcast_to(run) -> None:  # type: ignore[no-untyped-def]
+    body = f"""{LOAD}
+      %i = arith.constant dense<3> : tensor<1x64xi32>
+      %g = "tt.gather"(%v, %i) {{axis = 0 : i32}} : (tensor<64x64xf32>, tensor<1x64xi32>) -> tensor<1x64xf32>
+      %all = "tt.broadcast"(%g) : (tensor<1x64xf32>) -> tensor<64x64xf32>
+      %z = arith.mulf %v, %all : tensor<64x64xf32>
+      {STORE}"""
+    assert conversions(run(matrix(body), *BOTH)) == []
+
+
+def test_what_is_computed_of_a_gathered_column_has_no_copies(run) -> None:  # type: ignore[no-untyped-def]
+    """Most threads would have copies of a column by itself, and of all that is computed of it."""
+    body = f"""{LOAD}
+      %i = arith.constant dense<3> : tensor<16x1xi32>
+      %flat = "tt.reshape"(%v) : (tensor<64x64xf32>) -> tensor<16x256xf32>
+      %g = "tt.gather"(%flat, %i) {{axis = 1 : i32}} : (tensor<16x256xf32>, tensor<16x1xi32>) -> tensor<16x1xf32>
+      %h = math.exp %g : tensor<16x1xf32>
+      %all = "tt.broadcast"(%h) : (tensor<16x1xf32>) -> tensor<16x64xf32>
+      %y = math.exp %all : tensor<16x64xf32>
+      %x = "tt.reduce"(%y) ({{ ^bb0(%s: f32, %t: f32): %u = arith.addf %s, %t : f32
+        "tt.reduce_return"(%u) : (f32) -> () }}) {{axis = 0 : i32}} : (tensor<16x64xf32>) -> tensor<64xf32>
+      %x1 = "tt.expand_dims"(%x) {{axis = 0 : i32}} : (tensor<64xf32>) -> tensor<1x64xf32>
+      %z = "tt.broadcast"(%x1) : (tensor<1x64xf32>) -> tensor<64x64xf32>
+      {STORE}"""
+    (reduce,) = ops(run(matrix(body), *BOTH), "tt.reduce")
+    assert not any(layouts.of(reduce.operands[0].type).free_variable_masks().values())
 
 
 def test_an_op_nobody_described_keeps_its_types(run) -> None:  # type: ignore[no-untyped-def]
