@@ -205,3 +205,47 @@ def test_an_operand_is_converted_in_pieces_where_its_buffer_is_too_large(  # typ
     (function,) = functions(module)
     assert bytes_needed(function, SHARED) <= limit
     assert len(remarks_of(module)) == (made == "ttg.convert_layout")
+
+
+_LOOP = """%{0} = scf.for %{0}i = %zero to %n step %one iter_args(%{0}s = %c) -> (tensor<64x32xf32>) : i32 {{
+      %{0}d = "tt.dot"(%a, %b, %{0}s) {{inputPrecision = 2 : i32}} : (tensor<64x{1}xf32>, tensor<{1}x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+      scf.yield %{0}d : tensor<64x32xf32>
+    }}"""
+
+
+def _two_loops() -> str:
+    """Two loops, one after the other, with dots of the same blocks, which are loaded before them."""
+    blocks = {"a": "64x128", "b": "128x32"}
+    lines = [pointers(name, shape, "f32") for name, shape in blocks.items()]
+    lines += [_LOAD.format(name, shape, "f32") for name, shape in blocks.items()]
+    lines += [_LOOP.format("first", 128), _LOOP.format("second", 128)]
+    text = "\n".join(lines)
+    pointer = '!tt.ptr<f32, "global">'
+    return f"""
+"builtin.module"() ({{
+  "tt.func"() ({{
+  ^bb0(%a_base: {pointer}, %b_base: {pointer}, %n: i32):
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %c = arith.constant dense<0.0> : tensor<64x32xf32>
+    {text}
+    "tt.return"() : () -> ()
+  }}) {{function_type = ({pointer}, {pointer}, i32) -> (), sym_name = "f"}} : () -> ()
+}}) : () -> ()
+"""
+
+
+@pytest.mark.parametrize(("limit", "reads"), [(64 << 10, 2), (40 << 10, 1)])
+def test_an_operand_of_many_registers_is_read_in_each_loop_that_uses_it(  # type: ignore[no-untyped-def]
+    run, context, limit: int, reads: int
+) -> None:
+    """64 words of each thread for A; it is read once, before the loops, where there is no memory to keep it."""
+    module: ir.Module = run(_two_loops(), AccelerateMatmul(policy=MATRIX_POLICY), RemoveLayoutConversions())
+    spec = replace(context.target.spec, limits={"shared": limit})
+    StageMatrixOperands().apply(module, replace(context, target=replace(context.target, spec=spec)))
+    assert module.operation.verify()
+    left = [dot.operands[0].owner.operation for dot in all_ops(module.operation) if dot.name == "tt.dot"]
+    assert [op.name for op in left] == ["ttg.local_load"] * 2
+    assert (left[0] == left[1]) == (reads == 1)
+    (function,) = functions(module)
+    assert all((op.block == function.regions[0].blocks[0]) == (reads == 1) for op in left)

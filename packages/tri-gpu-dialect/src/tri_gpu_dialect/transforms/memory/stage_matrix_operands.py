@@ -3,8 +3,8 @@
 A conversion to an operand's layout that is more than an exchange within warps goes through shared memory
 anyway.  As a buffer in an order that suits the operand it can be read by the target's matrix loads.
 
-An operand from outside of a loop that would take many registers through all of it stays in its buffer, and is
-read in the loop, unless shared memory is too small for that.
+An operand from outside of loops that would take many registers through all of them stays in its buffer, and is
+read where each dot takes it, unless shared memory is too small for that.
 
 A buffer holds the whole operand, where a conversion goes in pieces (``plans/conversion.py``).  Of a function that needs more than
 the target has with such buffers, the largest operands are converted.
@@ -12,6 +12,7 @@ the target has with such buffers, the largest operands are converted.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -61,12 +62,16 @@ class StageMatrixOperands(Pass):
                 and measures.bytes(op)
                 and _stays_in_block(op)
             ]
-            late = [load for load in loads if self.is_large(load) and _bring_to_use(load)]
+            late = [
+                brought
+                for load in loads
+                if self.is_large(load) and (brought := _bring_to_use(load)) is not None
+            ]
             if limit is None or not loads:
                 continue
             if late and bytes_needed(function, measures) > limit:
-                for load in late:
-                    load.move_after(_buffer(load))
+                for brought in late:
+                    load = brought.back()
                     text = "the operand is in registers throughout the loop: {} bytes of shared memory do not hold it"
                     declined(self.name, load, text, limit)
             whole = sorted(
@@ -82,13 +87,47 @@ class StageMatrixOperands(Pass):
         return layouts.of(load.results[0].type).in_size(REGISTER) * info.bitwidth > 32 * self.held
 
 
-def _bring_to_use(load: ir.Operation) -> bool:
-    """Move ``load`` right before its only user if that is in a loop that ``load`` is outside of."""
-    users = [use.owner.operation for use in load.results[0].uses]
-    if len(users) != 1 or users[0].block == load.block or not isa(users[0].block.owner.operation, For):
-        return False
+@dataclass(frozen=True)
+class _Brought:
+    """A read that was brought to its uses in loops, each of which has one of its own."""
+
+    loads: tuple[ir.Operation, ...]
+
+    def back(self) -> ir.Operation:
+        """Read once, behind the buffer; gives the read."""
+        first, *others = self.loads
+        for other in others:
+            other.results[0].replace_all_uses_with(first.results[0])
+            other.erase()
+        first.move_after(_buffer(first))
+        return first
+
+
+def _bring_to_use(load: ir.Operation) -> _Brought | None:
+    """Move ``load`` right before its users, a copy to each but the first, if all of them are in loops that it is outside of."""
+    uses = list(load.results[0].uses)
+    users = list(dict.fromkeys(use.owner.operation for use in uses))
+    if not users or not all(_is_inside_loop(user, load) for user in users):
+        return None
+    made = [load, *(load.clone(ip=ir.InsertionPoint(user)).operation for user in users[1:])]
     load.move_before(users[0])
-    return True
+    for use in uses:
+        user = use.owner.operation
+        user.operands[use.operand_number] = made[users.index(user)].results[0]
+    return _Brought(tuple(made))
+
+
+def _is_inside_loop(op: ir.Operation, load: ir.Operation) -> bool:
+    """Whether a loop runs ``op`` that does not run ``load``."""
+    outside = list(_around(load))
+    return any(isa(other, For) and other not in outside for other in _around(op))
+
+
+def _around(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops that ``op`` is inside of, innermost first."""
+    while (parent := op.parent) is not None:
+        op = parent.operation
+        yield op
 
 
 def is_matrix_operand(value: ir.Value) -> bool:
