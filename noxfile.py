@@ -294,7 +294,7 @@ def inductor(session: nox.Session) -> None:
     session.run("python", "-m", "integration.inductor", *session.posargs)
     if not session.posargs:
         # the model is one of the cases
-        tests = ("integration/tests/test_inductor.py", "integration/tests/test_inductor_whole.py")
+        tests = [f"integration/tests/test_inductor{part}.py" for part in ("", "_bad_input", "_whole")]
         session.run("python", "-m", "pytest", "-q", *tests, "-k", "not model and not encoder")
 
 

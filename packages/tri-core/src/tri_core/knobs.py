@@ -307,6 +307,12 @@ CORE = KnobGroup(
         ),
         Knob(name="CODEGEN_TIMEOUT", default=120.0, parse=float, help="seconds LLVM may take"),
         Knob(
+            name="COMPILE_TIMEOUT",
+            default=900.0,
+            parse=float,
+            help="seconds a kernel may take in PyTorch's compile workers; 0: any number",
+        ),
+        Knob(
             name="COMPILE_WORKERS",
             parse=int,
             help="processes in which tuning compiles beside this one; as cores and memory have room if not set",

@@ -1,17 +1,25 @@
-"""Kernels that PyTorch's Inductor wrote into a file: their errors name the graph's nodes."""
+"""Kernels that PyTorch's Inductor wrote into a file: their errors name the graph's nodes, and in compile workers they have a time limit."""
 
 from __future__ import annotations
 
+import faulthandler
+import multiprocessing
 import re
+import signal
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tri_core.errors import TriError
+from tri_core import knobs
+from tri_core.errors import CompilationError, SourceLocation, TriError
 
 __all__ = ["in_graph", "nodes_of"]
 
 _HEURISTICS = "torch._inductor.runtime.triton_heuristics"
+#: seconds past its limit that a compile may go on in native code, which no signal interrupts, before its worker ends
+_GRACE = 30.0
 _LEAVE = (
     "leave tri for this graph: torch.compile(..., backend='aot_eager'), or torch.compiler.disable on the function around it; "
     "for CPU tensors torch._inductor.config.cpu_backend = 'cpp'"
@@ -35,15 +43,65 @@ def nodes_of(src: Any) -> str | None:
 
 @contextmanager
 def in_graph(src: Any) -> Iterator[None]:
-    """A block that compiles ``src``: errors of tri's say whose graph's nodes it is and how to leave tri."""
+    """A block that compiles ``src``: errors of tri's say whose graph's nodes it is and how to leave tri; a worker's compile is limited."""
     nodes = nodes_of(src)
     if nodes is None:
         yield
         return
     try:
-        yield
+        with _limit(src):
+            yield
     except TriError as error:
         own = nodes.startswith("node triton_kernel_wrapper")
         error.during = ", ".join(filter(None, (error.during, f"PyTorch's graph, {nodes}")))
         error.remedy = "; ".join(filter(None, (error.remedy, _OWN if own else _LEAVE)))
         raise
+
+
+@contextmanager
+def _limit(src: Any) -> Iterator[None]:
+    """In a worker, CompilationError after ``TRI_COMPILE_TIMEOUT`` seconds; one that does not come back to Python is ended.
+
+    PyTorch waits for its workers for ever, and tells of one that ended.
+    """
+    seconds = knobs.get("COMPILE_TIMEOUT")
+    if seconds <= 0 or not _can_be_limited():
+        yield
+        return
+
+    def late(*_: object) -> None:
+        raise CompilationError(
+            f"{src.fn.__name__} has been compiling for {seconds:g} s in a compile worker of PyTorch's",
+            remedy="TRI_COMPILE_TIMEOUT allows more seconds (0: any number); smaller blocks make less code",
+            location=_place(src.fn),
+        )
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=sys.__stderr__ or 2)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        faulthandler.cancel_dump_traceback_later()
+        signal.signal(signal.SIGALRM, before)
+
+
+def _can_be_limited() -> bool:
+    """Whether this is a process that another one forked or spawned, in the thread of signals, and its alarm is free."""
+    return (
+        multiprocessing.parent_process() is not None
+        and threading.current_thread() is threading.main_thread()
+        and hasattr(signal, "setitimer")
+        and signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+        and signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    )
+
+
+def _place(function: Any) -> SourceLocation | None:
+    """Where the JIT function ``function`` is written; None for one without a source."""
+    try:
+        source = function.source
+        return source.locate(source.tree)
+    except (AttributeError, OSError, TriError):
+        return None

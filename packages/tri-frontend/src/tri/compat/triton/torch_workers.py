@@ -9,6 +9,7 @@ import logging
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,8 @@ __all__ = ["preload"]
 
 _log = logging.getLogger(__name__)
 
-#: the program that forks Inductor's compile workers
-_WORKER = "torch._inductor.compile_worker.__main__"
+#: the end of the path of the program that forks Inductor's compile workers: PyTorch starts it as a file, so that it has no spec
+_WORKER = ("torch", "_inductor", "compile_worker", "__main__.py")
 
 
 def preload() -> None:
@@ -32,9 +33,13 @@ def preload() -> None:
     No driver is called, and nothing is put into the cache.  A backend that cannot compile is left out: the kernel that
     needs it says why.
     """
-    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
-    if getattr(spec, "name", None) == _WORKER:
+    if _forks_workers():
         _load()
+
+
+def _forks_workers() -> bool:
+    file = getattr(sys.modules.get("__main__"), "__file__", None)
+    return file is not None and Path(file).parts[-len(_WORKER) :] == _WORKER
 
 
 @lru_cache
