@@ -11,8 +11,10 @@ from tri_backend_nvidia.options import nvidia_options
 from tri_backend_nvidia.ptx import entry_points
 from tri_backend_nvidia.ptxas import (
     Assembled,
+    all_under_way,
     assemble,
     given_up,
+    issues_more,
     limited,
     pays,
     ptxas,
@@ -52,7 +54,8 @@ def _assembled(ptx: str, context: StageContext) -> Assembled:
 
 
 def _with_limits(ptx: str, made: Assembled, context: StageContext) -> Assembled:
-    """The same with another number of registers: fewer where more CTAs fit then and hardly anything is spilled for it, more where ptxas gave up.
+    """The same with another number of registers: fewer where more CTAs fit then and hardly anything is spilled for it, more where ptxas gave up
+    or waits for each of many loads.
 
     Of a kernel whose shared memory is not known, and of one with options for ptxas, nothing is changed.
     """
@@ -65,6 +68,9 @@ def _with_limits(ptx: str, made: Assembled, context: StageContext) -> Assembled:
     if (text := given_up(ptx, made.usage, unit)) is not None:
         ampler = _again(text, context)
         return ampler if ampler is not None and spills_less(ampler.usage, made.usage) else made
+    if (text := issues_more(ptx, made.usage, unit)) is not None:
+        ampler = _again(text, context)
+        return ampler if ampler is not None and all_under_way(ptx, ampler.usage, made.usage) else made
     return made
 
 

@@ -12,8 +12,16 @@ from integration.kernels.layernorm import layernorm
 import tri
 import tri.language as tl
 from tri_backend_nvidia.architectures import target
-from tri_backend_nvidia.ptxas import Usage, given_up, limited, pays, spills_less
-from tri_backend_nvidia.ptxas.registers import fewer_registers
+from tri_backend_nvidia.ptxas import (
+    Usage,
+    all_under_way,
+    given_up,
+    issues_more,
+    limited,
+    pays,
+    spills_less,
+)
+from tri_backend_nvidia.ptxas.registers import fewer_registers, together
 from tri_core.api import TargetKey
 from tri_core.occupancy import occupancy
 from tri_core.resources import resources
@@ -161,3 +169,51 @@ def test_a_thread_of_512_values_gets_all_registers():
     source = tri.ASTSource(scaled_by_their_sum, {"x": "*fp32", "out": "*fp32"}, {"BLOCK": 16384}, attrs)
     made = tri.compile(source, target="nvidia:sm_90a", options={"num_warps": 1})
     assert made.n_regs > 200
+
+
+LOADS = "".join(
+    f"\t@%p1 ld.global.v4.b32 {{%r{i}, %r{i + 1}, %r{i + 2}, %r{i + 3}}}, [%rd1];\n" for i in range(0, 64, 4)
+)
+SUM = "".join(f"\tadd.f32 %r{100 + i}, %r{100 + i}, %r{i};\n" for i in range(64))
+
+
+def test_loads_stand_together_until_one_of_them_is_read():
+    assert together(LOADS + SUM) == 64
+    assert together(LOADS + "\tadd.s64 %rd2, %rd1, 8;\n" + LOADS.replace("%r", "%f") + SUM) == 128
+    assert (
+        together(LOADS[: len(LOADS) // 2] + "\tadd.f32 %r100, %r100, %r0;\n" + LOADS[len(LOADS) // 2 :]) <= 36
+    )
+    assert together("\tld.global.b32 %r1, [%rd1];\n$L__BB0_1:\n\tld.global.b32 %r2, [%rd1];\n") == 1
+    assert together("\tld.shared.b32 %r1, [%rd1];\n") == 0
+
+
+def test_who_waits_for_each_of_many_loads_gets_registers_for_them():
+    ptx, few = PTX.replace("1024", "128").replace("\tret", LOADS + SUM + "\tret"), Usage(registers=80)
+    assert ".maxnreg 168\n" in issues_more(ptx, few, UNIT)
+    assert issues_more(PTX.replace("1024", "128"), few, UNIT) is None
+    assert issues_more(ptx, Usage(registers=200), UNIT) is None
+    assert issues_more(ptx, dataclasses.replace(few, spill_stores=8), UNIT) is None
+    assert issues_more(ptx.replace("{", ".maxnreg 80\n{", 1), few, UNIT) is None
+    assert all_under_way(ptx, Usage(registers=138), few)
+    assert not all_under_way(ptx, Usage(registers=120), few)  # more than a quarter was under way before
+    assert not all_under_way(ptx, Usage(registers=168, spill_stores=4), few)
+
+
+@tri.jit
+def sums_of_rows(x, out, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]
+    total = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for start in range(0, N, BLOCK_N):
+        columns = start + tl.arange(0, BLOCK_N)[None, :]
+        total += tl.load(x + rows * N + columns, (rows < M) & (columns < N), other=0.0)
+    tl.store(out + rows, tl.sum(total, 1)[:, None], rows < M)
+
+
+def test_all_loads_of_an_iteration_are_under_way():
+    """64 sums and 64 loaded numbers: with 80 registers ptxas waits for each two of sixteen loads."""
+    types = {"x": "*fp32", "out": "*fp32", "M": "i32", "N": "i32"}
+    attrs = {(i,): [["tt.divisibility", 16]] for i in range(4)}
+    source = tri.ASTSource(sums_of_rows, types, {"BLOCK_M": 8, "BLOCK_N": 1024}, attrs)
+    made = tri.compile(source, target="nvidia:sm_90a", options={"num_warps": 4})
+    assert made.n_regs >= 128
+    assert made.n_spills == 0

@@ -5,7 +5,14 @@ from __future__ import annotations
 from tri_backend_nvidia.ptxas.assembler import Assembled, assemble
 from tri_backend_nvidia.ptxas.faults import FAULTS, Fault, faults, rewritings
 from tri_backend_nvidia.ptxas.location import PTXAS, identity, ptxas
-from tri_backend_nvidia.ptxas.registers import given_up, limited, pays, spills_less
+from tri_backend_nvidia.ptxas.registers import (
+    all_under_way,
+    given_up,
+    issues_more,
+    limited,
+    pays,
+    spills_less,
+)
 from tri_backend_nvidia.ptxas.report import Usage, parse_usage
 from tri_backend_nvidia.ptxas.rewritings import Rewriting
 from tri_backend_nvidia.ptxas.sound import Sound, sound
@@ -19,11 +26,13 @@ __all__ = [
     "Rewriting",
     "Sound",
     "Usage",
+    "all_under_way",
     "architectures_of_ptxas",
     "assemble",
     "faults",
     "given_up",
     "identity",
+    "issues_more",
     "limited",
     "parse_usage",
     "pays",

@@ -8,6 +8,9 @@ stays unless it spills more than two values.
 
 Where some hundred values more are live than a thread has registers, ptxas (12.9 to 13.5, sm_90a) may allocate 32 registers and
 keep kilobytes on the stack, unless a limit is said; with the largest one it uses them all.  Such a kernel is assembled again, too.
+
+So is one whose many loads stand together: without a limit ptxas saves registers, and waits for each or two before it issues the
+next; with one it issues all first.
 """
 
 from __future__ import annotations
@@ -18,7 +21,16 @@ from tri_backend_nvidia.ptxas.report import Usage
 from tri_core.api import ComputeUnit
 from tri_core.occupancy import most_registers, occupancy
 
-__all__ = ["fewer_registers", "given_up", "limited", "pays", "spills_less"]
+__all__ = [
+    "all_under_way",
+    "fewer_registers",
+    "given_up",
+    "issues_more",
+    "limited",
+    "pays",
+    "spills_less",
+    "together",
+]
 
 #: CTAs that are resident then, to those before, at least; one more of many is worth less than what ptxas may lose
 _GAIN = 4 / 3
@@ -28,6 +40,14 @@ _SHARE = 0.9
 _SPILLS = 8
 #: registers that an instruction can name
 _MOST = 255
+#: registers of loads that stand together, from which on it is looked whether ptxas issues them together
+_TOGETHER = 48
+#: of these registers, what a limit has to add: then hardly any of the loads were under way at once
+_ADDED = 3 / 4
+#: warps that are resident at least where all loads are under way
+_RESIDENT = 12
+_LOAD = re.compile(r"^(?:@!?%p\d+ )?ld\.global\S*\s+(\{[^}]*\}|%\w+)\s*,")
+_NAMES = re.compile(r"%[a-z]+\d+")
 _THREADS = re.compile(r"^\.reqntid (\d+)", re.MULTILINE)
 #: who says how many registers there are: the kernel's author, or code that moves them among warp groups
 _DECIDED = re.compile(r"^\.(?:maxnreg|minnctapersm) |setmaxnreg", re.MULTILINE)
@@ -74,6 +94,38 @@ def _warps(ptx: str) -> int | None:
 
 def _with_limit(ptx: str, most: int) -> str:
     return _THREADS.sub(rf"\g<0>\n.maxnreg {most}", ptx)
+
+
+def together(ptx: str) -> int:
+    """32-bit registers of the loads from global memory that stand together: none of them is read before the last is issued; the most of a block."""
+    most, waiting = 0, set[str]()
+    for line in map(str.strip, ptx.splitlines()):
+        load = _LOAD.match(line)
+        if load is not None:
+            waiting.update(_NAMES.findall(load[1]))
+        elif line.endswith(":") or line.startswith(("bra", "@", "bar")) or _reads(line, waiting):
+            waiting.clear()
+        most = max(most, len(waiting))
+    return most
+
+
+def _reads(line: str, names: set[str]) -> bool:
+    _, _, sources = line.partition(",")
+    return not names.isdisjoint(_NAMES.findall(sources))
+
+
+def issues_more(ptx: str, usage: Usage, unit: ComputeUnit) -> str | None:
+    """``ptx`` with a limit that leaves 12 warps resident, where many loads stand together; None: as it is."""
+    warps = _warps(ptx)
+    if warps is None or usage.spill_stores or together(ptx) < _TOGETHER:
+        return None
+    most = min(_MOST, most_registers(unit, max(_RESIDENT, warps)))
+    return _with_limit(ptx, most) if usage.registers < most else None
+
+
+def all_under_way(ptx: str, made: Usage, before: Usage) -> bool:
+    """Whether ``made`` with a limit, without spills, took so many registers more that hardly any loads were under way ``before``."""
+    return not made.spill_stores and made.registers - before.registers >= _ADDED * together(ptx)
 
 
 def spills_less(made: Usage, before: Usage) -> bool:
