@@ -186,6 +186,7 @@ def nightly(session: nox.Session) -> None:
     _test(session, "--hypothesis-profile", "search", "-m", "hypothesis and not slow and not gpu")
     session.notify("random", posargs=["--count", "10000", "--jobs", str(os.cpu_count() or 1)])
     session.notify("soak", posargs=["--minutes", "30", "--jobs", str(os.cpu_count() or 1)])
+    session.notify("store-soak", posargs=["--processes", "64", "--seconds", "600"])
     session.notify(
         "assemblers", posargs=["--versions", "12.9.86", "13.0.88", "13.5.37", "--arch", "sm_80", "sm_90a"]
     )
@@ -207,6 +208,13 @@ def soak(session: nox.Session) -> None:
     """Processes that launch, compile, fork, take signals: ``nox -s soak -- --minutes 30 --jobs 8`` (20 s by default)."""
     _install(session, CORE, editable=True)
     session.run("python", "-m", "integration.soak", *session.posargs)
+
+
+@nox.session(name="store-soak")
+def store_soak(session: nox.Session) -> None:
+    """Processes on one store, killed, its folder removed, blocked, full: ``nox -s store-soak -- --processes 64 --seconds 600``."""
+    _install(session, CORE, editable=True)
+    session.run("python", "-m", "integration.soak.store", *session.posargs)
 
 
 @nox.session

@@ -7,7 +7,17 @@ import numpy as np
 import tri
 import tri.language as tl
 
-__all__ = ["CHECKS", "check_matmul", "check_rows", "check_sums", "endless", "runs_new_code"]
+__all__ = [
+    "CHECKS",
+    "check_matmul",
+    "check_rows",
+    "check_sums",
+    "endless",
+    "right_matmul",
+    "right_rows",
+    "right_sums",
+    "runs_new_code",
+]
 
 
 @tri.jit
@@ -49,7 +59,11 @@ def endless(flag, o):
 
 def check_rows(draw: np.random.Generator, factor: int = 1) -> None:
     """Softmaxes of a few sizes."""
-    count, width = int(draw.integers(1, 400)), int(draw.integers(1, 300))
+    right_rows(draw, int(draw.integers(1, 400)), int(draw.integers(1, 300)), factor)
+
+
+def right_rows(draw: np.random.Generator, count: int, width: int, factor: int) -> None:
+    """Softmaxes of ``count`` rows of ``width`` elements, times ``factor``."""
     x = draw.random((count, width), np.float32)
     o = np.empty_like(x)
     rows[(count,)](x, o, width, B=tri.next_power_of_2(width), K=factor)
@@ -59,7 +73,11 @@ def check_rows(draw: np.random.Generator, factor: int = 1) -> None:
 
 def check_matmul(draw: np.random.Generator) -> None:
     """A dot with scratch memory."""
-    n, k = int(draw.choice([16, 32, 64])), int(draw.choice([32, 64]))
+    right_matmul(draw, int(draw.choice([16, 32, 64])), int(draw.choice([32, 64])))
+
+
+def right_matmul(draw: np.random.Generator, n: int, k: int) -> None:
+    """A product of n rows and columns, k deep."""
     a, b = draw.random((n, k), np.float32), draw.random((k, n), np.float32)
     c = np.empty((n, n), np.float32)
     matmul[(1,)](a, b, c, N=n, K=k)
@@ -68,9 +86,14 @@ def check_matmul(draw: np.random.Generator) -> None:
 
 def check_sums(draw: np.random.Generator) -> None:
     """Every program counts once."""
-    x = draw.integers(-9, 9, int(draw.integers(1, 100_000)), dtype=np.int32)
+    right_sums(draw, int(draw.integers(1, 100_000)), 64)
+
+
+def right_sums(draw: np.random.Generator, size: int, block: int) -> None:
+    """A sum of ``size`` integers by blocks."""
+    x = draw.integers(-9, 9, size, dtype=np.int32)
     o = np.zeros(1, np.int32)
-    sums[(tri.cdiv(x.size, 64),)](x, o, x.size, B=64)
+    sums[(tri.cdiv(x.size, block),)](x, o, x.size, B=block)
     assert o[0] == x.sum(), (o[0], x.sum())
 
 

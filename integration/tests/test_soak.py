@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from integration.soak import __main__ as soak
+from integration.soak import store as store_soak
 from integration.soak.actions import ACTIONS
+from integration.soak.ground import Ground
 
 
 def test_threads_that_mix_targets() -> None:
@@ -55,3 +58,45 @@ def test_what_fails_is_reported(
 
 def test_every_action_has_its_turn() -> None:
     assert all(often > 0 for _, often in ACTIONS.values())
+
+
+@pytest.mark.parametrize(
+    ("only", "words"),
+    [
+        ("kill,clear", ["3 times killed", "3 times cleared"]),
+        (
+            "remove,block,kill,full,move,read-only",
+            ["1 times removed", "1 times killed", "1 times moved away"],
+        ),
+    ],
+)
+def test_processes_on_one_store(only: str, words: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    """Killed, and with a folder that vanishes, is no folder, full or read-only, every process has right results."""
+    arguments = ["--processes", "4", "--happenings", "6", "--cases", "4", "--seed", "3", "--only", only]
+    code = store_soak.main(arguments)
+    said = capfd.readouterr().out
+    assert code == 0, said
+    assert "0 failures" in said
+    assert all(word in said for word in words), said
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("raise SystemExit('no')", "ended with status 1"),
+        ("print('warned CacheWarning a'); print('warned CacheWarning b')", "warned 2 times"),
+        ("print('warned DeprecationWarning a')", "warned 1 times"),
+        ("import time; print('begin', flush=True); time.sleep(60)", "ended with status -10"),
+    ],
+)
+def test_what_a_sharer_does_wrong(
+    program: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_soak, "_SILENCE", 1.5)
+    monkeypatch.setattr(store_soak, "_command", lambda *_: [sys.executable, "-c", program])
+    soak = store_soak.Soak(Ground(tmp_path), 1, [], 1, 1, 3)
+    sharer = store_soak.Sharer(3, tmp_path, soak.heard, 1)
+    while not sharer.is_over():
+        pass
+    soak._close(sharer)
+    assert words in soak.failures[0]
