@@ -10,6 +10,9 @@ those before it.
 Operands of dots by multiply-add, of which each thread needs whole rows and columns, are converted where they are used, too, behind other
 dots and loops: the tensor that they are made of takes fewer registers.
 
+Loads of a few registers in loops without dots are issued before conversions and reductions in which threads wait for each other
+(:mod:`tri_gpu_dialect.transforms.memory.early_loads`): those of a step of a recurrence are under way together.
+
 A read stays in its block, above whatever may write a buffer, waits, or has a region of a program in it, and above dots:
 ``prefetch`` has put reads in front of the dots that hide them.  Buffers live longer by this: where the target has too
 little shared memory for that all stay where they are; where fewer CTAs fit a unit because of it, and these have too few warps to hide what
@@ -38,6 +41,7 @@ from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions, mod
 from tri_gpu_dialect.encodings import Blocked, DotOperand
 from tri_gpu_dialect.layouts import REGISTER
 from tri_gpu_dialect.plans.scratch import SHARED, ScratchMeasures
+from tri_gpu_dialect.transforms.memory.early_loads import issue_loads_early
 from tri_gpu_dialect.transforms.memory.placement import bytes_needed
 
 __all__ = ["ReorderInstructions"]
@@ -65,6 +69,7 @@ class ReorderInstructions(Pass):
             before = bytes_needed(function, self.measures) if limit is not None else 0
             moved = _Moves()
             for block in _blocks(function):
+                issue_loads_early(block, self.measures)
                 moved.sink_all(block)
             if limit is None or not moved.places:
                 continue
