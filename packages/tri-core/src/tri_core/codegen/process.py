@@ -9,12 +9,12 @@ import os
 import select
 import subprocess
 import sys
-import tempfile
 import time
 from typing import Any
 
 from tri_core.codegen import frames
 from tri_core.errors import ToolchainError
+from tri_core.scratch_files import scratch_file
 
 __all__ = ["Worker", "WorkerDied", "WorkerLate"]
 
@@ -45,7 +45,7 @@ class Worker:
     def __init__(self, llvm_options: tuple[str, ...] = ()) -> None:
         self.llvm_options = llvm_options
         self.ready = False
-        self._log = tempfile.TemporaryFile(prefix="tri-codegen-")  # noqa: SIM115 lives as long as the worker
+        self._log = scratch_file("tri-codegen-")  # lives as long as the worker
         try:
             self._process = subprocess.Popen(
                 _command(llvm_options),

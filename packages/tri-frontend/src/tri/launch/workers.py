@@ -12,7 +12,6 @@ import os
 import pickle
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tri.launch.worker import HEADER_SIZE
 from tri_core import forks, knobs
 from tri_core.errors import BackendError, TriError
+from tri_core.scratch_files import scratch_file
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
@@ -62,7 +62,7 @@ class Worker:
     def __init__(self) -> None:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(_OWN)}
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-        self._log = tempfile.TemporaryFile(prefix="tri-compile-")  # noqa: SIM115 lives as long as the worker
+        self._log = scratch_file("tri-compile-")  # lives as long as the worker
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tri.launch.worker"],
