@@ -61,6 +61,8 @@ class IntelPrimitives(Primitives):
     """
 
     records_failures = True
+    #: flag registers are few: IGC spills more where comparisons live longer (a matmul on DG2 8,512 bytes for 6,048)
+    shares_comparisons = False
     precise = False
 
     def address_space(self, name: str) -> int:

@@ -98,6 +98,8 @@ class Primitives(abc.ABC):
     no_assembly: ClassVar[str] = ""
     #: whether places in shared memory that differ in constant bits share one register, the constant being in the instruction
     shares_addresses: ClassVar[bool] = False
+    #: whether equal bits of a mask share one comparison, which lives longer then
+    shares_comparisons: ClassVar[bool] = True
     #: whether a kernel with assertions is passed the slot of a record (:class:`tri_core.abi.HiddenParameters`)
     records_failures: ClassVar[bool] = False
 

@@ -120,8 +120,10 @@ def compare_integers(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     of the tile's rows, and each combination with the mask of a column is one too.
     """
     given = {"predicate": op.attributes["predicate"]}
-    first = runs(ctx, op.results[0])
-    a, b = ([registers[i] for i in first] for registers in map(ctx.registers, op.operands))
+    a, b = map(ctx.registers, op.operands)
+    if ctx.hw.shares_comparisons:
+        first = runs(ctx, op.results[0])
+        a, b = ([registers[i] for i in first] for registers in (a, b))
     return [map_registers(lambda x, y: ctx.b.op("llvm.icmp", (x, y), ctx.b.i1, given), a, b)]
 
 
