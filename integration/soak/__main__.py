@@ -6,58 +6,38 @@ import argparse
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+
+from integration.soak.watched import Watched
 
 __all__ = ["main"]
 
 _TOP = Path(__file__).resolve().parents[2]
-#: seconds without a new action after which a process counts as hanging
-_SILENCE = 300.0
 #: actions that are told of a process that failed
 _LAST = 5
 
 
 @dataclass
-class Soaked:
-    """A process and what it has said so far."""
+class Soaked(Watched):
+    """A process of random actions."""
 
     seed: int
     command: list[str]
     environment: dict[str, str]
-    said: list[str] = field(default_factory=list)
-    heard: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self.log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
-        self.process = subprocess.Popen(
-            self.command, cwd=_TOP, env=self.environment, stdout=subprocess.PIPE, stderr=self.log, text=True
-        )
-        self.reader = threading.Thread(target=self._listen, daemon=True)
-        self.reader.start()
-
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        with self.process.stdout as lines:
-            for line in lines:
-                self.said.append(line.strip())
-                self.heard = time.monotonic()
+        self.start(self.command, self.environment)
 
     def verdict(self) -> str | None:
         """What went wrong; None while it runs, and where nothing did."""
-        code = self.process.poll()
-        if code is None and time.monotonic() - self.heard > _SILENCE:
-            self.process.send_signal(signal.SIGUSR1)  # tells where its threads are
-            time.sleep(1)
-            self.process.kill()
-            self.process.wait()
+        if self.end_if_silent():
             return f"hangs in {self.said[-1:]}"
+        code = self.process.poll()
         if not code:
             return None
         how = f"died of {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
@@ -71,12 +51,10 @@ class Soaked:
     def tell(self, verdict: str) -> None:
         """Say what failed, with the command that does it again."""
         self.reader.join(5)
-        self.log.seek(0)
-        text = self.log.read().decode(errors="replace")
         print(
             f"\nseed {self.seed} {verdict}, after {len(self.said)} actions: ... {', '.join(self.said[-_LAST:])}"
         )
-        print(f"again: {' '.join(self.command)}\n{text[-6000:]}", flush=True)
+        print(f"again: {' '.join(self.command)}\n{self.errors()}", flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

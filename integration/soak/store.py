@@ -11,11 +11,9 @@ import argparse
 import os
 import queue
 import random
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from contextlib import suppress
@@ -24,12 +22,11 @@ from pathlib import Path
 
 from integration.soak.ground import FAULTS, Ground
 from integration.soak.sharing import CASES
+from integration.soak.watched import SILENCE, Watched
 
 __all__ = ["main"]
 
 _TOP = Path(__file__).resolve().parents[2]
-#: seconds without a word after which a process counts as hanging
-_SILENCE = 300.0
 #: seconds for one kernel when nobody else is there: less than a compile waits for another process's claim (60 s)
 _ALONE = 45.0
 #: seconds after which processes that a killed one had started are gone, too
@@ -43,8 +40,8 @@ def _command(seed: int, cases: int, *more: str) -> list[str]:
 
 
 @dataclass
-class Sharer:
-    """A process on the store, and what it has said so far."""
+class Sharer(Watched):
+    """A process on the store; what it says goes to ``heard``, too."""
 
     seed: int
     folder: Path
@@ -52,31 +49,16 @@ class Sharer:
     cases: int
     more: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
-    at: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.is_killed = False
-        self.log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
-        self.process = subprocess.Popen(
-            _command(self.seed, self.cases, *self.more),
-            cwd=_TOP,
-            env={**os.environ, "TRI_CACHE_DIR": str(self.folder), **self.variables},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-            text=True,
-        )
-        self.reader = threading.Thread(target=self._listen, daemon=True)
-        self.reader.start()
+        environment = {**os.environ, "TRI_CACHE_DIR": str(self.folder), **self.variables}
+        self.start(_command(self.seed, self.cases, *self.more), environment, stdin=subprocess.PIPE)
 
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        with self.process.stdout as lines:
-            for line in lines:
-                self.said.append(line.strip())
-                self.at = time.monotonic()
-                self.heard.put(line)
+    def hear(self, line: str) -> None:
+        """Take the line down, and pass it on."""
+        super().hear(line)
+        self.heard.put(line)
 
     def kill(self) -> None:
         """End it at once."""
@@ -88,16 +70,12 @@ class Sharer:
         self._hang_up()
 
     def is_over(self) -> bool:
-        """Whether it has ended; one that is silent for long is ended."""
-        if self.process.poll() is None and time.monotonic() - self.at > _SILENCE:
-            self.process.send_signal(signal.SIGUSR1)  # tells where its threads are
-            time.sleep(1)
-            self.process.kill()
-            self.process.wait()
+        """True when it has ended; one that is silent for long is ended."""
+        self.end_if_silent()
         return self.process.poll() is not None
 
     def verdict(self) -> str | None:
-        """What was wrong with it, now that it has ended; None where nothing was."""
+        """The fault of a process that has ended; None where there was none."""
         self.reader.join(5)
         warned = [line for line in self.said if line.startswith("warned ")]
         strange = [line for line in warned if not line.startswith("warned CacheWarning ")]
@@ -105,9 +83,7 @@ class Sharer:
             return f"warned {len(warned)} times: {warned}"
         if self.is_killed or self.process.returncode == 0:
             return None
-        self.log.seek(0)
-        text = self.log.read().decode(errors="replace")
-        return f"ended with status {self.process.returncode} after {self.said[-3:]}\n{text[-6000:]}"
+        return f"ended with status {self.process.returncode} after {self.said[-3:]}\n{self.errors()}"
 
     def close(self) -> None:
         """Give back what belonged to it, now that it has ended."""
@@ -120,7 +96,7 @@ class Sharer:
             self.process.stdin.close()
 
     def seconds(self) -> list[float]:
-        """Of each kernel that was right."""
+        """Seconds of each kernel that was right."""
         return [float(line.split()[2]) for line in self.said if line.startswith("right ")]
 
 
@@ -199,7 +175,7 @@ class Soak:
         self.happened[FAULTS[name](self.ground, pids)] += 1
 
     def judge(self) -> None:
-        """What is left behind: every kernel of the set, by one process that makes what is missing, and one that may not."""
+        """Check the store that is left behind: every kernel of the set, by one process that makes what is missing, and one that may not."""
         for variables in ({}, {"TRI_NO_COMPILE": "1"}):
             alone = Sharer(
                 self.seed, self.ground.folder, queue.SimpleQueue(), self.cases, ("--once",), variables
@@ -215,7 +191,7 @@ class Soak:
         verify = [sys.executable, "-m", "tri", "cache", "verify"]
         environment = {**os.environ, "TRI_CACHE_DIR": str(self.ground.folder)}
         done = subprocess.run(
-            verify, cwd=_TOP, env=environment, capture_output=True, text=True, check=False, timeout=_SILENCE
+            verify, cwd=_TOP, env=environment, capture_output=True, text=True, check=False, timeout=SILENCE
         )
         print(f"tri cache verify: {done.stdout.strip()}", flush=True)
         if done.returncode:

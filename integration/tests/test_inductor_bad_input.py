@@ -104,7 +104,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _reported(folder: Path, body: str, threads: int, before: str = "") -> tuple[list[str], str]:
-    """What a program with ``body`` printed, each ``told`` by itself, and what it wrote to its errors."""
+    """The output of a program with ``body``, each ``told`` by itself, and what it wrote to its errors."""
     script = folder / "program.py"
     script.write_text(HEAD + "".join(f"    {line}\n" for line in body.splitlines()))
     paths = [str(folder), str(TOP), *filter(None, sys.path)]

@@ -10,6 +10,7 @@ import pytest
 
 from integration.soak import __main__ as soak
 from integration.soak import store as store_soak
+from integration.soak import watched
 from integration.soak.actions import ACTIONS
 from integration.soak.ground import Ground
 
@@ -49,7 +50,7 @@ def test_what_fails_is_reported(
     program: str, words: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(soak, "_command", lambda *_: [sys.executable, "-c", program])
-    monkeypatch.setattr(soak, "_SILENCE", 1.0)
+    monkeypatch.setattr(watched, "SILENCE", 1.0)
     assert soak.main(["--seconds", "1", "--jobs", "1", "--seed", "3"]) == 1
     said = capfd.readouterr().out
     assert words in said
@@ -92,7 +93,7 @@ def test_processes_on_one_store(only: str, words: list[str], capfd: pytest.Captu
 def test_what_a_sharer_does_wrong(
     program: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_soak, "_SILENCE", 1.5)
+    monkeypatch.setattr(watched, "SILENCE", 1.5)
     monkeypatch.setattr(store_soak, "_command", lambda *_: [sys.executable, "-c", program])
     soak = store_soak.Soak(Ground(tmp_path), 1, [], 1, 1, 3)
     sharer = store_soak.Sharer(3, tmp_path, soak.heard, 1)

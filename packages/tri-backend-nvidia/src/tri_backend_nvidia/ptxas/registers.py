@@ -103,7 +103,9 @@ def together(ptx: str) -> int:
         load = _LOAD.match(line)
         if load is not None:
             waiting.update(_NAMES.findall(load[1]))
-        elif line.endswith(":") or line.startswith(("bra", "@", "bar")) or _reads(line, waiting):
+        elif waiting and (
+            line.endswith(":") or line.startswith(("bra", "@", "bar")) or _reads(line, waiting)
+        ):
             waiting.clear()
         most = max(most, len(waiting))
     return most
@@ -124,12 +126,12 @@ def issues_more(ptx: str, usage: Usage, unit: ComputeUnit) -> str | None:
 
 
 def all_under_way(ptx: str, made: Usage, before: Usage) -> bool:
-    """Whether ``made`` with a limit, without spills, took so many registers more that hardly any loads were under way ``before``."""
+    """True where ``made`` with a limit, without spills, took so many registers more that hardly any loads were under way ``before``."""
     return not made.spill_stores and made.registers - before.registers >= _ADDED * together(ptx)
 
 
 def spills_less(made: Usage, before: Usage) -> bool:
-    """Whether ``made`` stores fewer bytes to the stack."""
+    """True where ``made`` stores fewer bytes to the stack."""
     return made.spill_stores < before.spill_stores
 
 
