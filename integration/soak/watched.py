@@ -14,8 +14,8 @@ __all__ = ["SILENCE", "Watched"]
 _TOP = Path(__file__).resolve().parents[2]
 #: seconds without a line after which a process counts as hanging
 SILENCE = 300.0
-#: characters of a process's errors that are told
-_TOLD = 6000
+#: characters of a process's errors that are reported
+_REPORTED = 6000
 
 
 class Watched:
@@ -66,4 +66,4 @@ class Watched:
     def errors(self) -> str:
         """The end of what the process wrote to its errors."""
         self.log.seek(0)
-        return self.log.read().decode(errors="replace")[-_TOLD:]
+        return self.log.read().decode(errors="replace")[-_REPORTED:]

@@ -1,4 +1,4 @@
-"""The random kernels of several programs find faults that are put in: missing fences, weak waits, stores that come late."""
+"""The random kernels of several programs find faults that are put in: missing fences, weak waits, stores that come late, threads that part."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tri_backend_nvidia import primitives
 from tri_core import compiler
 from tri_core.dialects.tt.enums import CacheModifier
 from tri_core.errors import TriError
+from tri_gpu_dialect.analysis import agreed_loads
 from tri_runtime.races import Semantics
 from tri_runtime.simulator.memory import Memory
 
@@ -60,6 +61,11 @@ def _late_store(patch: Patch) -> None:
     patch.setattr(running, "loaded", moved)
 
 
+def _each_for_itself(patch: Patch) -> None:
+    """Each thread loads the words by which all of its program decide."""
+    patch.setattr(agreed_loads, "_agreed", lambda function: set())
+
+
 #: faults, and whether the search for races is what finds them: threads of a program run in step
 FAULTS: dict[str, tuple[Callable[[Patch], None], bool]] = {
     "a wait by .cv is weak": (_weak_cv, False),
@@ -67,6 +73,7 @@ FAULTS: dict[str, tuple[Callable[[Patch], None], bool]] = {
     "a fence is dropped": (_no_fence, False),
     "an acquire is relaxed": (_no_acquire, False),
     "a store is moved past a release": (_late_store, False),
+    "threads decide by words that each loads for itself": (_each_for_itself, False),
 }
 #: kernels of seed 0 among which each is found
 _MOST = 60
