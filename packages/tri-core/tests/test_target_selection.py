@@ -168,7 +168,19 @@ def test_keys_of_simulated_targets() -> None:
     assert key == TargetKey("vendor", "arch", ("a", "b"), simulated=True)
     assert TargetKey.parse(str(key)) == key
     assert not TargetKey.parse("simulator:arch").simulated
-    for text in ("sim", "sim:", "sim:vendor", "sim:vendor:"):
+    moded = TargetKey.parse("sim:vendor:arch+b:up+:down-")
+    assert moded == TargetKey("vendor", "arch", ("b", "down-", "up+"), simulated=True)
+    assert str(moded) == "sim:vendor:arch+b:down-:up+"
+    assert TargetKey.parse(str(moded)) == moded
+    for text in (
+        "sim",
+        "sim:",
+        "sim:vendor",
+        "sim:vendor:",
+        "vendor:arch:mode",
+        "vendor:arch:+",
+        "vendor:arch::",
+    ):
         with pytest.raises(TargetError):
             TargetKey.parse(text)
 

@@ -1,8 +1,6 @@
-"""The AMD architectures as a table, and the target made from a row of it.
+"""The target made from a processor's row.
 
-Sources: LLVM's "User Guide for AMDGPU Backend" (processors, code object format) and AMD's instruction set
-guides of CDNA2, CDNA3, CDNA4, RDNA2, RDNA3 and RDNA4; of gfx1250 LLVM's AMDGPU target (``AMDGPU.td``,
-``AMDGPUBaseInfo.cpp``: 1024 registers, 320 KiB of LDS).
+What a processor has is in :mod:`.processors`.
 """
 
 from __future__ import annotations
@@ -11,6 +9,8 @@ import difflib
 
 from tri_backend_amd.mfma.forms import Form, forms
 from tri_backend_amd.options import AmdOptions
+from tri_backend_amd.processors import FAMILIES, GONE, PROCESSORS, Family, Processor
+from tri_backend_amd.target_ids import checked_modes, llvm_features
 from tri_backend_amd.wmma import forms as wmma
 from tri_core.api import (
     ComputeUnit,
@@ -23,14 +23,12 @@ from tri_core.api import (
     TargetKey,
     TargetSpec,
 )
-from tri_core.lazy_dataclasses import dataclass
 
 __all__ = [
     "ARCHITECTURES",
     "CODE_OBJECT_VERSION",
     "DEVICE_KIND",
     "TRIPLE",
-    "Architecture",
     "target",
 ]
 
@@ -46,68 +44,8 @@ _DATA_LAYOUT = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Architecture:
-    """One row: ``waves`` sizes with the preferred one first, ``lds`` bytes per work group in ``banks``.
-
-    ``machine`` is the number in the ELF header's flags; ``vgprs`` per work item; ``matrix`` the name of
-    the matrix unit's instructions (:mod:`.mfma.forms`, :mod:`.wmma.forms`); ``max_waves`` wavefronts per SIMD.
-    """
-
-    name: str
-    title: str
-    family: str
-    machine: int
-    waves: tuple[int, ...]
-    max_waves: int
-    vgprs: int
-    lds: int = 65536
-    banks: int = 32
-    matrix: str = ""
-
-
-def _cdna(
-    name: str, title: str, family: str, machine: int, *, lds: int = 65536, waves: int = 8, vgprs: int = 512
-) -> Architecture:
-    return Architecture(
-        name=name, title=title, family=family, machine=machine, lds=lds, banks=64 if lds > 65536 else 32,
-        waves=(64,), max_waves=waves, vgprs=vgprs, matrix="mfma",
-    )  # fmt: skip
-
-
-def _rdna(name: str, title: str, family: str, machine: int) -> Architecture:
-    return Architecture(
-        name=name, title=title, family=family, machine=machine,
-        waves=(32,), max_waves=16, vgprs=256, matrix="wmma" if wmma.forms(name) else "",
-    )  # fmt: skip
-
-
-ARCHITECTURES: dict[str, Architecture] = {
-    row.name: row
-    for row in (
-        # accumulators have registers of their own, as many again
-        _cdna("gfx908", "Instinct MI100", "cdna1", 0x30, waves=10, vgprs=256),
-        _cdna("gfx90a", "Instinct MI200", "cdna2", 0x3F),
-        _cdna("gfx942", "Instinct MI300", "cdna3", 0x4C),
-        _cdna("gfx950", "Instinct MI350", "cdna4", 0x4F, lds=163840),
-        _rdna("gfx1030", "Radeon RX 6800 and 6900", "rdna2", 0x36),
-        _rdna("gfx1100", "Radeon RX 7900", "rdna3", 0x41),
-        _rdna("gfx1200", "Radeon RX 9060", "rdna4", 0x48),
-        _rdna("gfx1201", "Radeon RX 9070", "rdna4", 0x4E),
-        Architecture(
-            name="gfx1250",
-            title="Instinct MI450",
-            family="cdna5",
-            machine=0x49,
-            waves=(32,),
-            max_waves=16,
-            vgprs=1024,
-            lds=327680,
-            banks=64,
-            matrix="wmma",
-        ),
-    )
-}
+#: the processors that a target may name
+ARCHITECTURES = PROCESSORS
 
 #: MLIR's element types -> the language's
 _DTYPES = {
@@ -128,8 +66,8 @@ def _mfma(form: Form) -> MmaDesc:
     )
 
 
-def _dot(row: Architecture) -> tuple[MmaDesc, ...]:
-    if row.matrix == "mfma":
+def _dot(row: Processor) -> tuple[MmaDesc, ...]:
+    if FAMILIES[row.family].matrix == "mfma":
         return tuple(map(_mfma, forms(row.name)))
     return tuple(map(_wmma, wmma.forms(row.name)))
 
@@ -141,47 +79,48 @@ def _wmma(form: wmma.Form) -> MmaDesc:
     return MmaDesc(name=name, a=a, b=b, acc=total, m=side, n=side, k=form.k)
 
 
-def _unit(row: Architecture) -> ComputeUnit:
-    """A compute unit of CDNA, or a work-group processor of RDNA (two compute units): four SIMDs each.
+def _unit(row: Processor, family: Family) -> ComputeUnit:
+    """A compute unit of GCN and CDNA, or a work-group processor of RDNA (two compute units): four SIMDs each.
 
     Registers per lane of a SIMD and their granularity are those that LLVM's AMDGPU target counts with.
     """
-    if row.matrix == "mfma":
+    if family.wavefront == 64:
         return ComputeUnit(
-            partitions=4, warps=row.max_waves, registers=row.vgprs, register_unit=8 if row.vgprs > 256 else 4,
-            shared=row.lds, shared_unit=1280 if row.lds > 65536 else 512, blocks=16,
+            partitions=4, warps=family.waves, registers=family.vgprs, register_unit=8 if family.vgprs > 256 else 4,
+            shared=family.lds, shared_unit=1280 if family.lds > 65536 else 512, blocks=16,
         )  # fmt: skip
-    if row.family == "cdna5":
+    if family.name == "cdna5":
         return ComputeUnit(
-            partitions=4, warps=row.max_waves, registers=row.vgprs, register_unit=16, shared=row.lds, shared_unit=1024, blocks=32
+            partitions=4, warps=family.waves, registers=family.vgprs, register_unit=16, shared=family.lds,
+            shared_unit=1024, blocks=32,
         )  # fmt: skip
-    large = row.family != "rdna2"
     return ComputeUnit(
-        partitions=4, warps=row.max_waves, registers=1536 if large else 1024, register_unit=24 if large else 16,
-        shared=131072, shared_unit=1024 if large else 512, blocks=32,
+        partitions=4, warps=family.waves, registers=1536 if row.wide else 1024, register_unit=24 if row.wide else 16,
+        shared=131072, shared_unit=512 if family.name == "rdna2" else 1024, blocks=32,
     )  # fmt: skip
 
 
-def _spec(row: Architecture) -> TargetSpec:
+def _spec(row: Processor, features: str) -> TargetSpec:
+    family = FAMILIES[row.family]
     # HIP counts a launch in work items of 32 bits
-    blocks = ((1 << 32) - 1) // row.waves[0]
+    blocks = ((1 << 32) - 1) // family.wavefront
     return TargetSpec(
-        threads_per_warp=row.waves,
+        threads_per_warp=(family.wavefront,),
         limits={
-            "shared": row.lds,
+            "shared": family.lds,
             "threads": 1024,
             "grid_x": blocks,
             "grid_y": (1 << 16) - 1,
             "grid_z": (1 << 16) - 1,
-            "registers": row.vgprs,
-            "waves_per_eu": row.max_waves,
+            "registers": family.vgprs,
+            "waves_per_eu": family.waves,
         },
         # dots by multiply-add compute all as ieee, which none of the others is more precise than
         dot_precisions=("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"),
         memories=(
             Memory(name="global", address_space=1),
             Memory(name="constant", address_space=4),
-            Memory(name="shared", address_space=3, capacity=row.lds, banks=row.banks, bank_bytes=4),
+            Memory(name="shared", address_space=3, capacity=family.lds, banks=family.banks, bank_bytes=4),
             Memory(name="buffer", address_space=8),
         ),
         dtypes=frozenset((*_INTEGERS, *_FLOATS)),
@@ -192,26 +131,27 @@ def _spec(row: Architecture) -> TargetSpec:
             **dict.fromkeys(_FLOATS, ("fadd", "max", "min", "xchg", "cas")),
         },
         features=frozenset(
-            f for f in (row.family, row.family.rstrip("0123456789"), row.matrix, "buffer-ops") if f
+            f for f in (row.family, row.family.rstrip("0123456789"), family.matrix, "buffer-ops") if f
         ),
-        llvm=LLVMTarget(triple=TRIPLE, cpu=row.name, data_layout=_DATA_LAYOUT),
-        unit=_unit(row),
+        llvm=LLVMTarget(triple=TRIPLE, cpu=row.name, features=features, data_layout=_DATA_LAYOUT),
+        unit=_unit(row, family),
     )
 
 
 def target(key: TargetKey, device: DeviceInfo | None) -> Target:
     """The target of ``key``; an empty architecture means that of ``device``."""
-    # a driver's name may carry features: gfx942:sramecc+:xnack-
-    name = (key.arch or (device.arch if device is not None else "")).partition(":")[0]
-    row = ARCHITECTURES.get(name)
+    # of a device's own modes nothing is said: code that leaves them open runs in any
+    name = key.arch or (device.arch if device is not None else "").partition(":")[0]
+    row = PROCESSORS.get(name)
     if row is None:
         raise _unknown(key, name)
-    if key.features:
-        raise TargetError(
-            f"{key}: AMD targets have no optional features", remedy=f"write {key.backend}:{name}"
-        )
+    modes = checked_modes(str(key), name, key.features)
+    features = tuple(f"{mode}{'+' if on else '-'}" for mode, on in sorted(modes.items()))
     return Target(
-        key=TargetKey(key.backend, name), spec=_spec(row), options_type=AmdOptions, device_kind=DEVICE_KIND
+        key=TargetKey(key.backend, name, features),
+        spec=_spec(row, llvm_features(modes)),
+        options_type=AmdOptions,
+        device_kind=DEVICE_KIND,
     )
 
 
@@ -221,6 +161,9 @@ def _unknown(key: TargetKey, name: str) -> TargetError:
             "no AMD GPU is present, so the architecture must be named",
             remedy=f"write {key.backend}:gfx942, say, to compile without launching",
         )
+    if name in GONE:
+        why, instead = GONE[name]
+        raise TargetError(f"{name} is {why}", remedy=f"compile for {key.backend}:{instead}")
     near = difflib.get_close_matches(name, ARCHITECTURES, n=3, cutoff=0.6)
     known = ", ".join(ARCHITECTURES)
     return TargetError(

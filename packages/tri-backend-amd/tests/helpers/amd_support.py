@@ -30,7 +30,7 @@ if "amdg" not in registry.dialects:  # a plugin manager may have been here first
 
 
 def target_of(arch: str) -> Target:
-    return target(TargetKey("amd", arch), None)
+    return target(TargetKey.parse(f"amd:{arch}"), None)
 
 
 @dataclass(frozen=True)

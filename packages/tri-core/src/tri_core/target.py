@@ -8,6 +8,7 @@ spec* (:class:`TargetSpec`, every number and table that a compiler may ask about
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Self
@@ -34,7 +35,9 @@ SIMULATED_KIND = "sim"
 
 @dataclass(frozen=True, order=True)
 class TargetKey:
-    """``backend:arch[+feature...]``: the identity that every cache key holds.
+    """``backend:arch[+feature...]``, or ``backend:arch:mode+:mode-``: the identity that every cache key holds.
+
+    A feature that ends in ``+`` or ``-`` is a mode that the code needs on or off; one that does not is there.
 
     A ``simulated`` key, written ``sim:backend:arch``, is that of the same code for the simulator.
     """
@@ -46,7 +49,7 @@ class TargetKey:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``"vendor:arch+feature"``; a bare ``"vendor"`` leaves ``arch`` empty (the present device)."""
+        """Read ``"vendor:arch+feature"`` or ``"vendor:arch:mode-"``; a bare ``"vendor"`` leaves ``arch`` empty (the present device)."""
         first, _, simulated = text.strip().partition(":")
         if first == SIMULATED_KIND:
             return cls._parse(simulated, text, simulated=True)
@@ -55,7 +58,13 @@ class TargetKey:
     @classmethod
     def _parse(cls, name: str, text: str, *, simulated: bool) -> Self:
         backend, _, rest = name.partition(":")
-        arch, *features = rest.split("+")
+        first, *modes = rest.split(":")
+        arch, *features = first.split("+")
+        if wrong := [mode for mode in modes if not re.fullmatch(r"\w+[+-]", mode)]:
+            raise TargetError(
+                f"{text!r}: {wrong[0]!r} is no mode of a processor",
+                remedy="write it as on or off: vendor:arch:mode+ or vendor:arch:mode-",
+            )
         if simulated and not arch:
             raise TargetError(
                 f"{text!r} names no architecture to simulate",
@@ -65,10 +74,12 @@ class TargetKey:
             raise TargetError(
                 f"{text!r} is not a target", remedy="write backend:arch, or the backend's name alone"
             )
-        return cls(backend, arch, tuple(sorted(features)), simulated)
+        return cls(backend, arch, tuple(sorted((*features, *modes))), simulated)
 
     def __str__(self) -> str:
-        name = self.backend + (f":{self.arch}" if self.arch else "") + "".join(f"+{f}" for f in self.features)
+        modes = "".join(f":{f}" for f in self.features if f.endswith(("+", "-")))
+        features = "".join(f"+{f}" for f in self.features if not f.endswith(("+", "-")))
+        name = self.backend + (f":{self.arch}" if self.arch else "") + features + modes
         return f"{SIMULATED_KIND}:{name}" if self.simulated else name
 
 

@@ -72,7 +72,7 @@ AROUND = Window(before=1 << 31, size=(1 << 32) - 16, masked=(1 << 32) - 16)
 _BUFFER_SPACE = 8
 #: word 3 of a descriptor: 32-bit elements; on RDNA bounds are checked for raw offsets (28, 29 set), bit 24 is reserved.
 #: Of CDNA5's LLVM takes the upper 4 bits from here: no swizzle, offsets are held against the size (LLVM's ``AMDGPUToROCDL.cpp``)
-_FLAGS = {"cdna": 0x00027000, "cdna5": 0, "rdna2": 0x31014000, "rdna": 0x31004000}
+_FLAGS = {"gcn": 0x00027000, "cdna": 0x00027000, "cdna5": 0, "rdna2": 0x31014000, "rdna": 0x31004000}
 #: bits of an address in a descriptor, where its size begins right above them (LLVM: ``Feature45BitNumRecordsBufferResource``)
 _ADDRESS_BITS = {"cdna5": 57}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any
 
 import msgpack
@@ -17,6 +18,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from tri_backend_amd.architectures import ARCHITECTURES
+from tri_backend_amd.target_ids import modes_in
 from tri_core.api import ToolchainError
 from tri_core.lazy_dataclasses import dataclass
 
@@ -71,12 +73,13 @@ class KernelRecord:
 
 @dataclass(frozen=True)
 class CodeObject:
-    """A linked code object for ``processor`` (``"gfx942"``); ``target_id`` as the metadata says it."""
+    """A linked code object for ``processor`` (``"gfx942"``) in ``modes`` (``{"xnack": False}``); ``target_id`` as the metadata says it."""
 
     processor: str
     target_id: str
     abi_version: int
     kernels: Mapping[str, KernelRecord]
+    modes: Mapping[str, bool] = field(default_factory=dict)
 
 
 def _damaged(why: str) -> ToolchainError:
@@ -107,6 +110,7 @@ def _read(elf: ELFFile) -> CodeObject:
         target_id=metadata["amdhsa.target"],
         abi_version=elf["e_ident"]["EI_ABIVERSION"],
         kernels=kernels,
+        modes=modes_in(elf["e_flags"]),
     )
 
 

@@ -7,16 +7,18 @@ text is kept until the next stage asks for it.  Text from elsewhere (an edited d
 from __future__ import annotations
 
 import hashlib
+import re
 import tempfile
 from dataclasses import field
 from pathlib import Path
 
 from tri_backend_amd import newer_intrinsics, tools
-from tri_backend_amd.architectures import CODE_OBJECT_VERSION
+from tri_backend_amd.architectures import CODE_OBJECT_VERSION, TRIPLE
 from tri_backend_amd.hsaco import atomics, packing
-from tri_backend_amd.hsaco.code_object import CodeObject, KernelRecord, read_code_object
+from tri_backend_amd.hsaco.code_object import KernelRecord, read_code_object
 from tri_backend_amd.hsaco.disassembly import disassemble
 from tri_backend_amd.hsaco.emission import OneRun
+from tri_backend_amd.target_ids import checked_modes
 from tri_core.api import (
     CodegenRequest,
     InternalError,
@@ -31,6 +33,7 @@ from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["assembly_and_object_stages"]
 
+_TARGET_LINE = re.compile(r'^\s*\.amdgcn_target\s+"([^"]*)"', re.MULTILINE)
 _VERSION_OPTION = f"--amdhsa-code-object-version={CODE_OBJECT_VERSION // 100}"
 
 
@@ -103,7 +106,11 @@ def _assemble(assembly: str, output: Path, context: StageContext) -> None:
     source = output.with_suffix(".s")
     source.write_text(assembly)
     command = tools.find(tools.ASSEMBLER, context.knobs.get("AMD_CLANG"))
-    options = ("-x", "assembler", "-target", machine.triple, f"-mcpu={machine.cpu}")
+    processor = ":".join((machine.cpu, *context.target.key.features))
+    said = _TARGET_LINE.search(assembly)
+    if said is not None and said[1] != f"{TRIPLE}--{processor}":
+        raise _wrong_processor("the assembly", said[1], context)
+    options = ("-x", "assembler", "-target", machine.triple, f"-mcpu={processor}")
     tools.run(tools.ASSEMBLER, command, ("-c", *options, str(source), "-o", str(output)))
 
 
@@ -117,15 +124,16 @@ def _link(source: Path, context: StageContext) -> bytes:
 def _checked(data: bytes, context: StageContext) -> StageResult:
     """The code object with what its metadata says; ToolchainError when it is for another processor."""
     linked = read_code_object(data)
-    if linked.processor != context.target.key.arch:
-        raise _wrong_processor(linked, context)
+    key = context.target.key
+    if linked.processor != key.arch or linked.modes != checked_modes(str(key), key.arch, key.features):
+        raise _wrong_processor("the code object", linked.target_id, context)
     kernel = next(iter(linked.kernels.values()))
     return StageResult(artifact=data, resources=_resources(kernel), entry_points=tuple(linked.kernels))
 
 
-def _wrong_processor(linked: CodeObject, context: StageContext) -> ToolchainError:
+def _wrong_processor(what: str, target_id: str, context: StageContext) -> ToolchainError:
     return ToolchainError(
-        f"the code object is for {linked.processor}, the target is {context.target}",
+        f"{what} is for {target_id.removeprefix(TRIPLE + '--')}, the target is {context.target}",
         remedy="assembly carries its processor: compile it for that target",
         tool="ld.lld",
         returncode=None,

@@ -35,6 +35,7 @@ _GLC_SLC_DLC = _Bits(loads={_CG: 1, _CS: 7, _CV: 7}, stores={_CS: 7, _WT: 7}, on
 _HINT_SCOPE = _Bits(loads={_CG: 16, _CS: 1, _CV: 27}, stores={_CG: 16, _CS: 1, _WT: 24}, once=1)
 
 _FAMILIES = {
+    "gcn5": _GLC_SLC,
     "cdna1": _GLC_SLC,
     "cdna2": _GLC_SLC,
     "cdna3": _SCOPES_NT,

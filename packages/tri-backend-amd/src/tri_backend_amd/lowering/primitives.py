@@ -276,14 +276,14 @@ class AmdPrimitives(Primitives):
     def has_buffer_atomic(self, kind: AtomicOp, element: ir.Type, access: AtomicAccess) -> bool:
         """Whether :meth:`buffer` knows ``kind`` on ``element``: what orders nothing else, of 32 bits or packed additions.
 
-        MI100 adds floats without giving the old value, RDNA2 not at all; MI300 has no packed bf16 here.
+        MI100 adds floats without giving the old value, MI50 and RDNA2 not at all; MI300 has no packed bf16 here.
         """
         if access.sem is not MemSemantic.RELAXED or access.scope is MemSyncScope.SYSTEM:
             return False
         if self.atomic_width(kind, element) > 1:
             return str(element) == "f16" or not self.target.has("cdna3")
         if kind is AtomicOp.FADD:
-            return str(element) == "f32" and not (self.target.has("cdna1") or self.target.has("rdna2"))
+            return str(element) == "f32" and not any(map(self.target.has, ("gcn5", "cdna1", "rdna2")))
         return str(element) in ("i32", "f32")
 
     # --- matrices -----------------------------------------------------------------------------------------

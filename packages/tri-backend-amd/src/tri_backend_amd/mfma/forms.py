@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from tri_backend_amd.processors import versions
 from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["LANES", "VERSIONS", "Form", "forms"]
@@ -17,7 +18,7 @@ __all__ = ["LANES", "VERSIONS", "Form", "forms"]
 #: work items of a wavefront on CDNA
 LANES = 64
 #: processor -> version of ``#ttg.amd_mfma``: the generation of CDNA
-VERSIONS = {"gfx908": 1, "gfx90a": 2, "gfx942": 3, "gfx950": 4}
+VERSIONS = versions("mfma")
 
 #: blocks of a 4 x 4 instruction: it multiplies as many pairs of matrices
 _SMALL_BLOCKS = 16

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from tri_backend_amd.processors import versions
 from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["LANES", "SIDE", "VERSIONS", "Form", "form_for", "forms", "neighbours"]
@@ -15,7 +16,7 @@ __all__ = ["LANES", "SIDE", "VERSIONS", "Form", "form_for", "forms", "neighbours
 #: work items of a wavefront, and m and n of every instruction
 LANES, SIDE = 32, 16
 #: processor -> version of ``#ttg.amd_wmma``: 1 is RDNA3, 2 is RDNA4, 3 is CDNA5
-VERSIONS = {"gfx1100": 1, "gfx1200": 2, "gfx1201": 2, "gfx1250": 3}
+VERSIONS = versions("wmma")
 
 _F8 = {"f8E4M3FN": "fp8", "f8E5M2": "bf8"}
 
