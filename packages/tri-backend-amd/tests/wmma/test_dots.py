@@ -13,12 +13,14 @@ import tri
 import tri.language as tl
 from mfma_kernels import machine_code, run
 from tri_backend_amd.architectures import target
-from tri_backend_amd.wmma.forms import VERSIONS, Form, forms
+from tri_backend_amd.wmma.forms import Form, forms
 from tri_core.target import TargetKey
 
 #: by the result's type: sums of 96 products at most, each step rounded once
 BOUNDS = {"f32": 3e-6, "i32": 0.0}
-CASES = [pytest.param(c, f, id=f"{c}-{f.a}-{f.b}-{f.k}") for c in VERSIONS for f in forms(c)]
+#: one processor of each family, and RDNA4's other one
+CHIPS = ("gfx1100", "gfx1200", "gfx1201", "gfx1250")
+CASES = [pytest.param(c, f, id=f"{c}-{f.a}-{f.b}-{f.k}") for c in CHIPS for f in forms(c)]
 
 
 @pytest.mark.parametrize(("chip", "form"), CASES)
@@ -31,7 +33,7 @@ def test_a_dot_by_each_instruction_is_right(chip: str, form: Form) -> None:
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_dots_of_any_shape_are_right(data: st.DataObject) -> None:
-    chip = data.draw(st.sampled_from(sorted(VERSIONS)))
+    chip = data.draw(st.sampled_from(CHIPS))
     form = data.draw(st.sampled_from(forms(chip)))
     powers = st.sampled_from([16, 32, 64])
     block = (data.draw(powers), data.draw(powers), data.draw(powers))
@@ -70,7 +72,7 @@ def batches(a_ptr, b_ptr, c_ptr, B: tl.constexpr, N: tl.constexpr):
     tl.store(c_ptr + at, tl.dot(tl.load(a_ptr + at), tl.load(b_ptr + at)))
 
 
-@pytest.mark.parametrize("chip", VERSIONS)
+@pytest.mark.parametrize("chip", CHIPS)
 def test_batches_of_dots_are_right(chip: str) -> None:
     rng = np.random.default_rng(1)
     a, b = (rng.integers(-4, 5, (4, 32, 32)).astype(np.float16) for _ in range(2))
@@ -88,7 +90,7 @@ def chain(q_ptr, k_ptr, v_ptr, out_ptr, N: tl.constexpr):
     tl.store(out_ptr + at, tl.dot(weights, tl.load(v_ptr + at)))
 
 
-@pytest.mark.parametrize("chip", VERSIONS)
+@pytest.mark.parametrize("chip", CHIPS)
 def test_a_dot_of_a_dot_is_right(chip: str) -> None:
     rng = np.random.default_rng(2)
     q, k, v = (rng.integers(-1, 2, (64, 64)).astype(np.float16) for _ in range(3))
