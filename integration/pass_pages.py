@@ -75,7 +75,7 @@ EXAMPLES: dict[str, Example] = {
     "accelerate-matmul": Example("dot-f16", f"{_GPU},coalesce"),
     "stage-dot-operands": Example("dot-f32", f"{_GPU},coalesce"),
     "remove-layout-conversions": Example("rows", f"{_GPU},coalesce"),
-    "unmask-inner-tiles": Example("edges", _GPU),
+    "unmask-inner-tiles": Example("edges", f"{_GPU},coalesce,remove-layout-conversions"),
     "optimize-thread-locality": Example("sums", f"{_GPU},coalesce,remove-layout-conversions"),
     "gather-across-cluster": Example("running-sum", f"{_GPU}{{num_ctas=2}},coalesce", target="nvidia:sm_90a"),
     "make-persistent": Example("programs", f"{_GPU},coalesce", options={"persistent": True}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +11,7 @@ from tri_core.ir.regions import If
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
-from tri_gpu_dialect.passes import UnmaskInnerTiles
+from tri_gpu_dialect.passes import Coalesce, RemoveLayoutConversions, UnmaskInnerTiles
 from tri_gpu_dialect.testing.evaluator import evaluate
 
 KERNEL = """
@@ -107,3 +108,18 @@ def test_a_limit_from_memory_decides_no_branch() -> None:
     module = ir.Module.parse(text)
     UnmaskInnerTiles().apply(module, None)  # type: ignore[arg-type]
     assert not _branches(module)
+
+
+@pytest.mark.parametrize(("elements", "twice"), [(128, False), (256, True)])
+def test_a_thread_with_one_element_has_no_vector(run, elements: int, twice: bool) -> None:  # type: ignore[no-untyped-def]
+    """128 threads: as the layout says, however many neighbours are aligned in memory."""
+    text = (
+        KERNEL.replace("UPPER", UPPERS[0])
+        .replace("LOWER", LOWERS[0])
+        .replace("tensor<8x", f"tensor<{elements}x")
+    )
+    text = text.replace("constant 8 :", f"constant {elements} :").replace("end = 8 :", f"end = {elements} :")
+    facts = "{tt.divisibility = 16 : i32}"
+    text = text.replace("arg_attrs = [{}, {}", f"arg_attrs = [{facts}, {facts}")
+    module = run(text, Coalesce(), RemoveLayoutConversions(), UnmaskInnerTiles())
+    assert len(_branches(module)) == 1 + twice

@@ -41,6 +41,7 @@ from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.ranges import Ranges, is_integer
 from tri_gpu_dialect.dialect import BarrierOp
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
+from tri_gpu_dialect.layouts import layout_for, shared, vector_access
 from tri_gpu_dialect.types import pointee_bytes, tensor_info
 
 __all__ = ["UnmaskInnerTiles"]
@@ -365,11 +366,23 @@ def _ends_within_a_vector(op: ir.Operation, infos: AxisInfos) -> bool:
     assert isinstance(access, Access)
     assert access.mask is not None
     pointers, mask = access.address, access.mask
-    widest = _VECTOR // pointee_bytes(pointers.type)
-    return any(
-        min(infos.contiguous(pointers, d), widest) > infos.constant_run(mask, d)
-        for d in range(pointers.type.rank)
+    runs = (
+        (d, infos.contiguous(pointers, d), infos.constant_run(mask, d)) for d in range(pointers.type.rank)
     )
+    return any(many > run and _vector(pointers, d, many) > run for d, many, run in runs)
+
+
+def _vector(pointers: ir.Value, dim: int, contiguous: int) -> int:
+    """Elements of a thread's vectors along ``dim``, ``contiguous`` at most: as many as the layout, if there is one yet, has in a row."""
+    widest = min(contiguous, _VECTOR // pointee_bytes(pointers.type))
+    info = tensor_info(pointers.type)
+    assert info is not None
+    if info.encoding is None:
+        return widest
+    order = [dim, *(d for d in reversed(range(len(info.shape))) if d != dim)]
+    return vector_access(
+        layout_for(info.encoding, info.shape), shared.row_major(info.shape, order), widest
+    ).width
 
 
 def _unmask(op: ir.Operation) -> None:
