@@ -12,7 +12,9 @@ import typer
 from rich.console import Console
 
 from integration.bench_amd_static.cases import CASES
-from integration.bench_amd_static.goals import CAUSES, GOALS, complaints
+from integration.bench_amd_static.causes import CAUSES
+from integration.bench_amd_static.goals import complaints, goals_of
+from integration.bench_amd_static.kinds import KINDS
 from integration.bench_amd_static.page import table
 from integration.bench_amd_static.record import PAGE, RECORD, measured, read, theirs, write
 
@@ -28,7 +30,8 @@ def main(
         write({"tri": mine, "triton": other})
     console = Console(width=240, soft_wrap=True)
     console.print(table(mine, other), markup=False, highlight=False)
-    for complaint in complaints(mine, GOALS, CAUSES):
+    goals = goals_of(other, [case.name for case in KINDS])
+    for complaint in complaints(mine, goals, CAUSES):
         console.print(complaint, markup=False, highlight=False)
     if record:
         console.print(f"recorded in {RECORD.name} and {PAGE.name}")

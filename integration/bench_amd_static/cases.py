@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from integration.bench_amd_static.case import Case
+from integration.bench_amd_static.kinds import KINDS
 
 __all__ = ["CASES", "Case", "kernel_of", "source_of"]
 
 _OWN = "integration.kernels.by_pointers"
 _SERVING = "integration.kernels.serving"
-
-
-@dataclass(frozen=True)
-class Case:
-    """A kernel on a chip: types of its parameters (those left out are constexprs); arrays are small, sizes multiples of 16."""
-
-    module: str
-    kernel: str
-    label: str
-    types: str
-    constants: Mapping[str, object]
-    chip: str = "gfx942"
-    warps: int = 4
-    stages: int = 2
-
-    @property
-    def name(self) -> str:
-        return " ".join(word for word in (self.chip, self.kernel, self.label) if word)
 
 
 def _matmul(element: str, out: str, block: tuple[int, int, int], warps: int, chip: str = "gfx942") -> Case:
@@ -108,6 +93,7 @@ CASES: Sequence[Case] = (
     *(replace(case, chip="gfx1100") for case in _ROW_KERNELS),
     *_ROWS_BESIDE,
     Case(_OWN, "paged_gather", "D128", "out_ptr: *fp16; cache_ptr: *fp16; pages_ptr: *i32; length: i32; stride: i32", {"BLOCK": 64, "PAGE": 16, "WIDTH": 128}),
+    *KINDS,
 )  # fmt: skip
 
 

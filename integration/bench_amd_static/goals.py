@@ -1,13 +1,15 @@
-"""What the counts shall be at most, *busy* at least, and why one is not: the measured cause of each that falls short of its goal."""
+"""What the counts shall be at most, *busy* and *waves* at least, and what is amiss where one is not."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-__all__ = ["CAUSES", "GOALS", "LEAST", "Causes", "Goals", "complaints"]
+__all__ = ["GOALS", "LEAST", "RATIOS", "Causes", "Goals", "complaints", "goals_of"]
 
 #: columns of which a goal is the least; of others it is the most
-LEAST = frozenset({"busy"})
+LEAST = frozenset({"busy", "waves"})
+#: column -> goal of each kernel beside the matmuls, in percent of what Triton's takes
+RATIOS: Mapping[str, int] = {"cycles": 105, "total": 115, "waves": 100, "scratch": 100}
 #: case -> column -> what is aimed at
 Goals = Mapping[str, Mapping[str, int]]
 #: (case, column) -> the cause
@@ -42,7 +44,17 @@ GOALS: Goals = {
     "gfx1100 layernorm": {"total": 362},
     "gfx1100 elementwise 64x64": {"total": 212},
 }
-CAUSES: Causes = {}
+
+
+def goals_of(theirs: Mapping[str, Mapping[str, int]], kinds: Iterable[str]) -> Goals:
+    """:data:`GOALS`, and of the kernels ``kinds`` :data:`RATIOS` of the counts of another compiler, those that it has."""
+    found = dict(GOALS)
+    for name in kinds:
+        counts = theirs.get(name, {})
+        found[name] = {
+            column: counts[column] * percent // 100 for column, percent in RATIOS.items() if column in counts
+        }
+    return found
 
 
 def complaints(found: Mapping[str, Mapping[str, int]], goals: Goals, causes: Causes) -> list[str]:

@@ -18,6 +18,7 @@ _FACTS = {
     "agprs": r"\.agpr_count:\s*(\d+)",
     "spills": r"\.vgpr_spill_count:\s*(\d+)",
     "lds": r"\.group_segment_fixed_size:\s*(\d+)",
+    "scratch": r"\.private_segment_fixed_size:\s*(\d+)",
 }
 
 #: an instruction that does nothing, of which alignment is made
@@ -30,7 +31,7 @@ class Counts:
 
     ``matrix``: matrix instructions of the loop; ``vgprs`` with ``agprs`` among them where a chip unifies both; ``lds`` bytes; ``waits``:
     ``s_waitcnt vmcnt(0)`` in the loop; ``wide``: percent of the loop's (else the kernel's) memory accesses that have 128 bits; ``spills``:
-    registers.
+    registers; ``scratch``: bytes a lane.
     """
 
     loop: int
@@ -42,6 +43,7 @@ class Counts:
     waits: int
     wide: int
     spills: int
+    scratch: int
 
     def as_dict(self) -> dict[str, int]:
         return asdict(self)

@@ -16,6 +16,7 @@ from integration.bench_amd_static.conflicts import worst_conflict
 from integration.bench_amd_static.machine import counted, instructions, steady_loop
 from integration.bench_amd_static.page import page
 from tri_backend_amd.cycles import CHIPS, ahead_of, alternates, estimate, steps_of
+from tri_core.occupancy import occupancy
 from tri_core.target_selection import resolve
 
 __all__ = ["PAGE", "RECORD", "measured", "read", "theirs", "write"]
@@ -41,7 +42,16 @@ def _figures(case: Case, assembly: str, ttgir: str) -> dict[str, int]:
     """Counts by column; those that cannot be told are left out."""
     worst = worst_conflict(ttgir, resolve(f"amd:{case.chip}"))
     found = counted(assembly).as_dict() | ({} if worst is None else {"conflicts": worst})
+    found["waves"] = _waves(case, found["vgprs"], found["lds"])
     return found | _cycles(case, assembly, 1 + (worst or 0))
+
+
+def _waves(case: Case, registers: int, shared: int) -> int:
+    """Wavefronts that a SIMD has room for, by registers, local memory and the size of a work group."""
+    unit = resolve(f"amd:{case.chip}").spec.unit
+    assert unit is not None
+    held = occupancy(unit, warps=case.warps, registers=registers, shared=shared)
+    return held.warps // unit.partitions
 
 
 def _cycles(case: Case, assembly: str, ways: int) -> dict[str, int]:

@@ -47,7 +47,9 @@ def _held(case: Case, folder: Path) -> str:
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, id=case.name, marks=[pytest.mark.slow] if "256x256" in case.label else [])
+        pytest.param(
+            case, id=case.name, marks=[pytest.mark.slow] if case.nightly or "256x256" in case.label else []
+        )
         for case in CASES
     ],
 )
