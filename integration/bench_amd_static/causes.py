@@ -24,8 +24,8 @@ _SAID = (
     ("chunk_states 64x64x64", "gfx942: cycles total waves; gfx950: cycles total; gfx1201: total waves", "masked rows of k make the loop two, and each is short: loads of the next step have 180 instructions to come, and waits take 2180 cycles of 3182"),
     ("linear_attention D64", "gfx1201: total waves", "40 KiB of LDS, and the state's operand goes through it from registers that the accumulator holds"),
     ("rms_rope", "gfx950: total", "172 instructions for 149: loads of cosines have their own addresses"),
-    ("recurrence 64x64", "gfx942: total waves; gfx950: total waves; gfx1201: total waves", "both orders of two lanes are combined and one is selected; exchanges of rows on gfx950 take two moves, a comparison and a select"),
-    ("local_sums 128x64", "gfx942: total waves; gfx950: total waves; gfx1201: total", "both orders of two lanes are combined and one is selected; exchanges of rows on gfx950 take two moves, a comparison and a select"),
+    ("recurrence 64x64", "gfx942: waves; gfx950: waves", "146 and 124 registers for 92: the next rows are loaded before the scan of these, and pairs of f32 take copies"),
+    ("local_sums 128x64", "gfx950: waves", "78 registers for 72: a swap of rows writes both of its operands, so each value has two copies"),
 )  # fmt: skip
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 
 from integration.bench_amd_static.causes import CAUSES
 from integration.bench_amd_static.goals import goals_of
@@ -26,23 +28,25 @@ COLUMNS = (
     "cycles",
     "busy",
 )
+#: columns of the page's prose
+_WIDTH = 108
 Table = Mapping[str, Mapping[str, int]]
 
 _HEAD = """# AMD's GPUs without one
 
-`nox -s bench-amd-static -- --triton-python PYTHON --record` writes this page and what a test holds. A cell is
-*ours (Triton 3.9.0's; goal)*; a goal is the most, of *busy* and *waves* the least. The goals of the kernels
-below `paged_gather` are parts of Triton's: 1.05 of *cycles*, 1.15 of *total*, all *waves*, no more *scratch*. Counted are the instructions of a K
-step (*loop*: the innermost loop that has the most matrix instructions) and of the kernel (*total*); of the
-loop the *matrix* instructions, the percentage of memory accesses that have 128 bits (*wide*; of the kernel
-where no loop is), and the waits for all loads (*waits*: `s_waitcnt vmcnt(0)`); registers (*vgprs*, with
-*agprs* among them), *lds* bytes, registers spilt, bytes of *scratch* a lane, and the *waves* that a SIMD has
-room for. *conflicts* are cycles beyond the first that a phase of
-the worst access of a buffer in LDS takes; `-` where its rows are padded. *cycles* are an estimate of a K step
-by one work group on a compute unit, and *busy* the percentage of them in which the matrix unit works
-([how](../design/amd.md#cycle-estimate)); they tell schedules apart, not what a GPU would measure: other work
-groups on the compute unit hide waits. Where two wavefronts of a SIMD alternate, they are a barrier apart in
-the estimate, as before the loop. *ms* is the time of compiling, which no test holds.
+`nox -s bench-amd-static -- --triton-python PYTHON --record` writes this page and what a test holds. A cell
+is *ours (Triton 3.9.0's; goal)*; a goal is the most, of *busy* and *waves* the least. The goals of the
+kernels below `paged_gather` are parts of Triton's: 1.05 of *cycles*, 1.15 of *total*, all *waves*, no more
+*scratch*. Counted are the instructions of a K step (*loop*: the innermost loop that has the most matrix
+instructions) and of the kernel (*total*); of the loop the *matrix* instructions, the percentage of memory
+accesses that have 128 bits (*wide*; of the kernel where no loop is), and the waits for all loads (*waits*:
+`s_waitcnt vmcnt(0)`); registers (*vgprs*, with *agprs* among them), *lds* bytes, registers spilt, bytes of
+*scratch* a lane, and the *waves* that a SIMD has room for. *conflicts* are cycles beyond the first that a
+phase of the worst access of a buffer in LDS takes; `-` where its rows are padded. *cycles* are an estimate
+of a K step by one work group on a compute unit, and *busy* the percentage of them in which the matrix unit
+works ([how](../design/amd.md#cycle-estimate)); they tell schedules apart, not what a GPU would measure:
+other work groups on the compute unit hide waits. Where two wavefronts of a SIMD alternate, they are a
+barrier apart in the estimate, as before the loop. *ms* is the time of compiling, which no test holds.
 """
 
 
@@ -54,10 +58,25 @@ def table(ours: Table, theirs: Table) -> str:
     for case, counts in ours.items():
         cells = [_cell(name, counts, theirs.get(case, {}), goals.get(case, {})) for name in names]
         lines.append(f"| {case} | {' | '.join(cells)} |")
-    causes = [f"- {case}, {column}: {cause}" for (case, column), cause in CAUSES.items()]
-    if causes:
-        lines += ["", "Short of their goal:", "", *causes]
+    if CAUSES:
+        lines += ["", "Short of their goal:", "", *map(_item, _causes())]
     return "\n".join(lines)
+
+
+def _causes() -> Iterable[str]:
+    """Each cause behind the cases and columns that it is of."""
+    columns = defaultdict[tuple[str, str], list[str]](list)
+    for (case, column), cause in CAUSES.items():
+        columns[cause, case].append(column)
+    cases = defaultdict[str, list[str]](list)
+    for (cause, case), found in columns.items():
+        cases[cause].append(f"{case} ({', '.join(found)})")
+    for cause, found in cases.items():
+        yield f"{'; '.join(found)}: {cause}."
+
+
+def _item(text: str) -> str:
+    return textwrap.fill(f"- {text}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _cell(name: str, ours: Mapping[str, int], theirs: Mapping[str, int], goals: Mapping[str, int]) -> str:

@@ -51,6 +51,57 @@ def test_every_exchange_of_lanes(arch: str) -> None:
         np.testing.assert_array_equal(made, values[thread ^ mask], err_msg=f"{arch}, {mask}")
 
 
+#: bits of lanes that a scan joins one after the other: from the lowest on, and with the highest first
+_ORDERS = ((0, 1, 2, 3, 4, 5), (4, 5), (1, 4, 5), (5, 3), (4, 0, 2))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("arch", LANES)
+def test_the_last_lane_before_each_block(arch: str, reverse: bool) -> None:
+    lanes = LANES[arch]
+    values = np.random.default_rng(lanes).integers(-(1 << 31), 1 << 31, 2 * lanes).astype(np.int32)
+    thread = np.arange(2 * lanes)
+    for order in _ORDERS:
+        low = 0
+        for bit in (1 << place for place in order if 1 << place < lanes):
+            (made,) = interpret(
+                arch,
+                lambda b, words, value, at=(bit, low): [words.shuffle_before(b, value, *at, reverse)],
+                values,
+            )
+            clear, put = (low, bit) if reverse else (bit, low)
+            later = (thread & bit != 0) != reverse
+            wanted = values[thread & ~clear | put]
+            np.testing.assert_array_equal(made[later], wanted[later], err_msg=f"{arch}, {bit}, {low}")
+            low |= bit
+
+
+#: what the assembly has for a bit of a lane and those below it, and what it has not
+BEFORE = {
+    ("gfx942", 2, 1): ("quad_perm", "ds_"),
+    ("gfx942", 16, 0): ("ds_swizzle_b32", "bpermute"),
+    ("gfx942", 8, 7): ("ds_swizzle_b32", "bpermute"),
+    ("gfx942", 16, 15): ("row_bcast:15", "ds_"),
+    ("gfx942", 32, 31): ("row_bcast:31", "ds_"),
+    ("gfx942", 32, 16): ("ds_bpermute_b32", "swizzle"),
+    ("gfx950", 16, 0): ("v_permlane16_swap_b32", "v_cndmask"),
+    ("gfx1201", 16, 15): ("v_permlanex16_b32", "ds_"),
+    ("gfx1201", 16, 8): ("v_permlanex16_b32", "ds_"),
+}
+
+
+@pytest.mark.parametrize(("arch", "bit", "low"), BEFORE)
+def test_the_last_lane_before_is_read_by_what_costs_least(arch: str, bit: int, low: int) -> None:
+    def body(b: Any, words: Any, arguments: Any) -> None:
+        own = b.gep(arguments[0], words.thread_id(b), b.i32)
+        b.store(words.shuffle_before(b, b.load(own, b.i32, 4), bit, low, False), own, 4)
+
+    text = amd_support.compile_body(arch, body).assembly.split("s_endpgm")[0]
+    there, not_there = BEFORE[arch, bit, low]
+    assert there in text
+    assert not_there not in text.split(":", 1)[1]
+
+
 #: what the assembly of an exchange by a mask has, and what it has not
 CHOSEN = {
     ("gfx942", 3): ("quad_perm", "ds_"),

@@ -23,6 +23,7 @@ Body = Callable[[Builder, AmdPrimitives, ir.Value], Sequence[ir.Value]]
 _EQUAL = 0
 _ARITHMETIC: dict[str, Callable[..., Array]] = {
     "llvm.and": np.bitwise_and,
+    "llvm.or": np.bitwise_or,
     "llvm.xor": np.bitwise_xor,
     "llvm.shl": np.left_shift,
     "llvm.select": np.where,

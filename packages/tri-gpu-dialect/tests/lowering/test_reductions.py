@@ -265,6 +265,20 @@ def test_scans_of_random_layouts(data: st.DataObject) -> None:
             np.testing.assert_array_equal(got, want)
 
 
+def test_lanes_with_blocks_of_one_register_combine_once_a_step() -> None:
+    """Eight lanes hold a column: three steps, each with the two products of the region for each of a thread's two columns, and no more for totals."""
+    spec = TensorSpec("i32", (8, 8), Blocked((1, 2), (8, 4), (1, 1), (1, 0)))
+    body = f"""%out0, %out1 = "tt.scan"(%in0, %in1) ({{ {AFFINE.format(kind="scan")} }})
+      {{axis = 0 : i32, reverse = false}} : ({spec.type}, {spec.type}) -> ({spec.type}, {spec.type})"""
+    a, b = (RNG.integers(-3, 4, spec.shape).astype(np.int32) for _ in range(2))
+    found = [np.zeros_like(a), np.zeros_like(b)]
+    module = run(kernel([spec, spec], [spec, spec], body, warps=1, lanes=32), [a, b, *found])
+    for got, want in zip(found, affine_scan(a, b, 0, False), strict=True):
+        np.testing.assert_array_equal(got, want)
+    addresses = 1
+    assert str(module).count("llvm.mul ") == 3 * 2 * 2 + addresses
+
+
 def _fold(words: Primitives, mask: int, b: Builder, value: ir.Value) -> ir.Value:
     """What the lane ``mask`` further has, as far as there is one; else nothing useful."""
     lane = words.lane_id(b, words.thread_id(b))

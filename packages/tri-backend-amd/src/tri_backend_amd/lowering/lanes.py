@@ -16,13 +16,16 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Builder, LaneMove, LaneReduction, LaneSwap
 
-__all__ = ["Permute", "reduce_lanes", "xor_lanes"]
+__all__ = ["Permute", "lane_before", "reduce_lanes", "xor_lanes"]
 
 #: a permute of any lanes: the lane that is this one's exclusive or with a mask
 Permute = Callable[[Builder, ir.Value, int], ir.Value]
 
 _BROADCAST_15, _BROADCAST_31 = 0x142, 0x143
 _ROW, _ROWS = 16, (16, 32)
+#: a lane's bit and those below it -> CDNA's control by which the last lane of the row, or of both rows, before is read
+_BROADCASTS = {(16, 15): _BROADCAST_15, (32, 31): _BROADCAST_31}
+_QUAD = 4
 #: lane 15 of the other row, for all of a row: a constant that the instruction has room for
 _LAST = (1 << 64) - 1
 
@@ -48,6 +51,27 @@ def xor_lanes(b: Builder, value: ir.Value, mask: int, costs: LaneCosts, permute:
     """``value`` (i32) of the lane whose number is this one's exclusive or with ``mask``."""
     chain = min(_exchanges(mask, costs, permute), key=attrgetter("cycles"))
     return _in_turn(chain.moves, b, value)
+
+
+def lane_before(
+    b: Builder, value: ir.Value, bit: int, low: int, reverse: bool, costs: LaneCosts
+) -> ir.Value | None:
+    """What :meth:`.Primitives.shuffle_before` gives; None where no instruction has that lane as a constant, or an exchange does as well."""
+    clear, put = (low, bit) if reverse else (bit, low)
+    rows = costs.other_row is not None
+    if not low:
+        return _swap(bit, b, value)[int(reverse)] if costs.swap is not None and bit in _ROWS else None
+    if bit | low < _QUAD:
+        quad = sum((lane & ~clear | put) << (2 * lane) for lane in range(_QUAD))
+        return _dpp(quad, b, value)
+    if not rows and not reverse and (bit, low) in _BROADCASTS:
+        return _dpp(_BROADCASTS[bit, low], b, value)
+    if rows and bit == _ROW and low < _ROW:
+        lanes = sum((lane & ~clear | put) % _ROW << (4 * lane) for lane in range(_ROW))
+        return _other_row(lanes, b, value)
+    if bit | low < 2 * _ROW:
+        return SwizzleOp.build([value], [b.i32], {"offset": _number(put << 5 | 0x1F & ~clear)})[0]
+    return None
 
 
 def reduce_lanes(masks: tuple[int, ...], costs: LaneCosts, permute: Permute) -> LaneReduction:

@@ -29,7 +29,7 @@ from tri_backend_amd.lowering import exponential, roots
 from tri_backend_amd.lowering.casts import cast_all
 from tri_backend_amd.lowering.global_buffer import GlobalBuffer
 from tri_backend_amd.lowering.lane_costs import LaneCosts, lane_costs
-from tri_backend_amd.lowering.lanes import reduce_lanes, xor_lanes
+from tri_backend_amd.lowering.lanes import lane_before, reduce_lanes, xor_lanes
 from tri_backend_amd.mfma import scaled_words
 from tri_backend_amd.mfma import words as mfma_words
 from tri_backend_amd.options import amd_options
@@ -170,6 +170,13 @@ class AmdPrimitives(Primitives):
     def shuffle_xor(self, b: Builder, value: ir.Value, mask: int) -> ir.Value:
         """What takes the fewest cycles: DPP moves, a swap or a move of rows, a swizzle, or a permute."""
         return xor_lanes(b, value, mask, self._lane_costs, super().shuffle_xor)
+
+    def shuffle_before(self, b: Builder, value: ir.Value, bit: int, low: int, reverse: bool) -> ir.Value:
+        """A DPP move, a swap or a move of rows, a swizzle, or a permute."""
+        moved = lane_before(b, value, bit, low, reverse, self._lane_costs)
+        if moved is not None:
+            return moved
+        return super().shuffle_before(b, value, bit, low, reverse) if low else self.shuffle_xor(b, value, bit)
 
     def reduce_lanes(self, masks: tuple[int, ...]) -> LaneReduction:
         """What takes the fewest cycles."""

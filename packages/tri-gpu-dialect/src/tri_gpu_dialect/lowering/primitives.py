@@ -184,6 +184,15 @@ class Primitives(abc.ABC):
         lane = self.lane_id(b, self.thread_id(b))
         return self.shuffle_idx(b, value, b.xor(lane, b.int_(mask)))
 
+    def shuffle_before(self, b: Builder, value: ir.Value, bit: int, low: int, reverse: bool) -> ir.Value:
+        """``value`` (i32) of the last lane of the earlier of two blocks, in a scan, in the later one; anything in the earlier one.
+
+        The later block's lanes have ``bit``, and the last lane of a block has the bits ``low``; the other way round where ``reverse``.
+        """
+        lane = self.lane_id(b, self.thread_id(b))
+        clear, put = (low, bit) if reverse else (bit, low)
+        return self.shuffle_idx(b, value, b.or_(b.and_(lane, b.int_(~clear)), b.int_(put)))
+
     def reduce_lanes(self, masks: tuple[int, ...]) -> LaneReduction:
         """How lanes whose numbers differ by combinations of ``masks`` combine their values, in whatever order."""
         return LaneReduction(tuple(partial(_exchange, self, mask) for mask in masks))

@@ -4,6 +4,9 @@ Each register has a *prefix*, its scan within the block of elements joined so fa
 thread, and a *block*: the total of everything joined so far, and the *carry*, what comes before the
 thread's own part.  Carries are put before the prefixes once, at the end.
 
+Where every register has a block of its own, lanes go on without totals: the last lane of a block has it, as its prefix.  Each step takes one
+combination then, and warps get totals from the last lanes alone.
+
 Registers that hold the highest bits of the coordinate are gone through one after the other, with what comes before them all: then no
 carry waits for the others, and what came from other warps is read where it is needed.
 """
@@ -13,11 +16,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
-from tri_gpu_dialect.layouts import REGISTER
+from tri_gpu_dialect.layouts import LANE, REGISTER
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
 from tri_gpu_dialect.lowering.rules.reduction import Combine, Tuple, combiner, move_words
@@ -49,13 +53,10 @@ def scan(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     elements = list(zip(*(ctx.registers(o) for o in op.operands), strict=True))
     state = _Scan(ctx, op, combiner(ctx, op), reverse, elements)
     first, last = _last_registers(plan.steps)
-    for step in first:
-        if isinstance(step, WarpStep):
-            state.across_warps(step)
-        elif step.dim == REGISTER:
-            state.across_registers(step)
-        else:
-            state.across_lanes(step)
+    runs = _runs(first)
+    following = [*(run[0] for run in runs[1:]), plan.steps[len(first)] if last else None]
+    for run, then in zip(runs, following, strict=False):
+        state.run(run, then)
     rows = state.results_along(last) if last else state.results()
     return [[row[i] for row in rows] for i in range(len(op.operands))]
 
@@ -72,6 +73,21 @@ def _last_registers(steps: Sequence[ScanStep | WarpStep]) -> tuple[Sequence[Scan
     )
 
 
+def _runs(steps: Sequence[ScanStep | WarpStep]) -> list[list[ScanStep | WarpStep]]:
+    """Steps over lanes that follow each other together, each of the others alone."""
+    found: list[list[ScanStep | WarpStep]] = []
+    for step in steps:
+        if found and _is_lane(step) and _is_lane(found[-1][-1]):
+            found[-1].append(step)
+        else:
+            found.append([step])
+    return found
+
+
+def _is_lane(step: ScanStep | WarpStep) -> bool:
+    return isinstance(step, ScanStep) and step.dim == LANE
+
+
 class _Scan:
     """The scan while its steps run; ``prefix`` and ``block`` by register."""
 
@@ -82,6 +98,53 @@ class _Scan:
         self.prefix = elements
         self.block: Sequence[Block] = [Block(element) for element in elements]
         self.used_memory = False
+        #: the lanes that have the totals of ``block``; None: all
+        self.having: ir.Value | None = None
+
+    def run(self, steps: Sequence[ScanStep | WarpStep], then: ScanStep | WarpStep | None) -> None:
+        """Steps over lanes, or one of another kind; ``then`` is the one behind them, if any is."""
+        if _is_lane(steps[0]) and self._single():
+            self._across_lanes_of_single(
+                [1 << step.bit for step in steps if isinstance(step, ScanStep)], then
+            )
+            return
+        for step in steps:
+            if isinstance(step, WarpStep):
+                self.across_warps(step)
+            elif step.dim == REGISTER:
+                self.across_registers(step)
+            else:
+                self.across_lanes(step)
+
+    def _single(self) -> bool:
+        """Whether each register is a block, whose total is its prefix."""
+        return all(
+            block.carry is None and block.total is prefix
+            for prefix, block in zip(self.prefix, self.block, strict=True)
+        ) and len({id(block) for block in self.block}) == len(self.block)
+
+    def _across_lanes_of_single(self, bits: Sequence[int], then: ScanStep | WarpStep | None) -> None:
+        """Join blocks of one register, whose last lanes have their totals; all have them where no warps come ``then``."""
+        ctx, b, low = self.ctx, self.ctx.b, 0
+        for bit in bits:
+            later = b.cmp("eq" if self.reverse else "ne", b.and_(ctx.lane, b.int_(bit)), b.int_(0))
+            before = partial(ctx.hw.shuffle_before, b, bit=bit, low=low, reverse=self.reverse)
+            self.prefix = [self._behind(before, later, values) for values in self.prefix]
+            low |= bit
+        if isinstance(then, WarpStep):
+            self.having = b.cmp("eq", b.and_(ctx.lane, b.int_(low)), b.int_(0 if self.reverse else low))
+        totals = self.prefix
+        if isinstance(then, ScanStep):
+            last = b.and_(ctx.lane, b.int_(~low)) if self.reverse else b.or_(ctx.lane, b.int_(low))
+            of_last = partial(ctx.hw.shuffle_idx, b, lane=last)
+            totals = [self._moved(values, of_last) for values in self.prefix]
+        self.block = [Block(total) for total in totals]
+
+    def _behind(self, before: Callable[[ir.Value], ir.Value], later: ir.Value, values: Tuple) -> Tuple:
+        return self._select(later, self.combine(self._moved(values, before), values), values)
+
+    def _moved(self, values: Tuple, move: Callable[[ir.Value], ir.Value]) -> Tuple:
+        return tuple(move_words(self.ctx, value, move) for value in values)
 
     def across_registers(self, step: ScanStep) -> None:
         """Join register r with r ^ bit: what comes later takes the earlier total before itself."""
@@ -141,8 +204,7 @@ class _Scan:
         self.prefix, self.block = prefix, blocks
 
     def _fetch(self, values: Tuple, mask: int) -> Tuple:
-        ctx = self.ctx
-        return tuple(move_words(ctx, v, lambda w: ctx.hw.shuffle_xor(ctx.b, w, mask)) for v in values)
+        return self._moved(values, partial(self.ctx.hw.shuffle_xor, self.ctx.b, mask=mask))
 
     def _total(self, own: Tuple, other: Tuple, later: ir.Value) -> Tuple:
         return self._select(later, self.combine(other, own), self.combine(own, other))
@@ -196,18 +258,28 @@ class _Scan:
         self.used_memory = True
         inputs = ctx.inputs()
         start, reached = apply(b, step.slot, inputs)[0], reach(step.slot, list(inputs))[0]
-        slots = [offset_by(b, start, reached, image) for image in step.slot.images(REGISTER)]
-        unique = {id(block): (block, slot) for block, slot in zip(self.block, slots, strict=True)}
+        images = step.slot.images(REGISTER)
+        unique = {id(block): (block, image) for block, image in zip(self.block, images, strict=True)}
         bases = self._bases(step)
-        for block, slot in unique.values():
-            self._write(block.total, bases, slot)
+        totals = [(block.total, offset_by(b, start, reached, image)) for block, image in unique.values()]
+        if self.having is None:
+            self._write_all(totals, bases)
+        else:
+            b.if_(self.having, partial(self._write_all, totals, bases))
+            self.having = None
         ctx.barrier()
         mine = b.and_(start, b.int_((1 << step.bits) - 1))
+        # registers have none of the bits that warps do, so where the joined blocks begin differs by constants as the slots do
+        begin = b.and_(start, b.int_(-1 << step.bits))
         # read where they are needed
         self.block = _Joined(
             [id(block) for block in self.block],
             lambda key: self._among(
-                unique[key][0], self._read(unique[key][0].total, bases, unique[key][1], step.bits), mine
+                unique[key][0],
+                self._read(
+                    unique[key][0].total, bases, offset_by(b, begin, reached, unique[key][1]), step.bits
+                ),
+                mine,
             ),
         )
 
@@ -218,6 +290,10 @@ class _Scan:
             offset += -(-step.slots * bit_width(memory_type(b, value.type)) // 128) * 16
         return found
 
+    def _write_all(self, totals: Sequence[tuple[Tuple, ir.Value]], bases: list[ir.Value]) -> None:
+        for values, slot in totals:
+            self._write(values, bases, slot)
+
     def _write(self, values: Tuple, bases: list[ir.Value], slot: ir.Value) -> None:
         b = self.ctx.b
         for value, base in zip(values, bases, strict=True):
@@ -225,10 +301,9 @@ class _Scan:
             address = b.gep(base, slot, element)
             self.ctx.hw.store_shared(b, address, to_memory(b, value), None, bit_width(element) // 8)
 
-    def _read(self, like: Tuple, bases: list[ir.Value], slot: ir.Value, bits: int) -> list[Tuple]:
-        """The totals of the ``2 ** bits`` blocks to be joined, in the order of their coordinates."""
+    def _read(self, like: Tuple, bases: list[ir.Value], first: ir.Value, bits: int) -> list[Tuple]:
+        """The totals of the ``2 ** bits`` blocks to be joined, in the order of their coordinates, from slot ``first`` on."""
         b, count = self.ctx.b, 1 << bits
-        first = b.and_(slot, b.int_(-count))
         columns: list[Registers] = []
         for value, base in zip(like, bases, strict=True):
             element = memory_type(b, value.type)
