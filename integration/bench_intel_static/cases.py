@@ -82,6 +82,31 @@ _ROW = {"out_ptr": "*fp32", "x_ptr": "*fp32", "x_stride": "i32", "out_stride": "
 _NORM = dict.fromkeys(("out_ptr", "x_ptr", "w_ptr", "b_ptr"), "*fp32")
 _NORM |= {"stride": "i32", "n_cols": "i32", "eps": "fp32"}
 
+_BLOCKS = ("BLOCK_M", "BLOCK_N", "BLOCK_K")
+
+
+def _serving(kernel: str, types: str, block: tuple[int, int, int], warps: int, **constants: Any) -> Case:
+    """A kernel whose operands are no plain blocks; ``types``: ``name: type`` for each parameter, by semicolons."""
+    kinds = dict(item.split(": ") for item in types.split("; "))
+    module = "convolution" if kernel == "convolution" else "serving"
+    sizes = {} if kernel == "paged_decode" else dict(zip(_BLOCKS, block, strict=True))
+    name = f"{kernel} {'x'.join(map(str, block))} w{warps}"
+    return Case(name, module, kernel, kinds, sizes | constants, warps, _GATHERED)
+
+
+#: where kernels are counted whose operands are no plain blocks
+_GATHERED = ("pvc",)
+_MATRICES = "a_ptr: *fp16; b_ptr: *fp16; c_ptr: *"
+_STRIDES = "; stride_a: i32; stride_b: i32; stride_c: i32"
+_W4A16 = (
+    "a_ptr: *fp16; b_ptr: *i32; scale_ptr: *fp16; zero_ptr: *fp16; c_ptr: *fp16; K: i32; stride_scale: i32"
+)
+_MOE = "; rows_ptr: *i32; experts_ptr: *i32; count: i32; N: i32; K: i32; stride_expert: i32"
+_PAGED = "q_ptr: *fp16; k_ptr: *fp16; v_ptr: *fp16; pages_ptr: *i32; out_ptr: *fp16; scale: fp32; length: i32; stride_q: i32; stride_page: i32; stride_row: i32"
+_SCAN = "states_ptr: *fp16; x_ptr: *fp16; dt_ptr: *fp32; sums_ptr: *fp32; out_ptr: *fp16; length: i32; stride_states: i32; stride_x: i32"
+_IMAGES = "x_ptr: *fp16; w_ptr: *fp16; out_ptr: *fp16; images: i32; height: i32; width: i32; out_height: i32; out_width: i32"
+_TAPS = {"TAPS_Y": 3, "TAPS_X": 3, "STRIDE": 1, "PADDING": 1, "DILATION": 1}
+
 CASES: Sequence[Case] = (
     *(_matmul(kind, block, warps) for kind in ("fp16", "bf16", "fp32", "i8", *_FLOATS8) for block, warps in _SIZES),
     *(_matmul(kind, block, warps, a_t=True) for kind in ("fp16", "bf16", "fp32", "i8") for block, warps in _SIZES),
@@ -97,6 +122,12 @@ CASES: Sequence[Case] = (
             *(_forward(64, 32, 16), _forward(128, 64, 32), _of_keys(32, 32, 16), _of_queries(64, 32, 32)),
         )
     ),
+    _serving("experts_matmul", f"{_MATRICES}fp16{_MOE}{_STRIDES}", (64, 128, 32), 8, TOP=2),
+    _serving("int4_matmul", _W4A16 + _STRIDES, (64, 128, 64), 8, GROUP=128),
+    _serving("paged_decode", _PAGED, (16, 64, 128), 4, PAGE=16, HEADS=16, WIDTH=128, BLOCK=64),
+    _serving("split_k_matmul", f"{_MATRICES}fp32; M: i32; N: i32; K: i32{_STRIDES}", (64, 128, 32), 8, SPLIT=4),
+    _serving("convolution", _IMAGES, (64, 128, 32), 8, CHANNELS=128, FILTERS=256, **_TAPS),
+    _serving("chunk_scan", _SCAN, (128, 64, 64), 8),
     Case("softmax 4096 w8", "softmax", "softmax", _ROW, {"BLOCK": 4096}, 8),
     Case("layernorm 4096 w8", "layernorm", "layernorm", _NORM, {"BLOCK": 4096}, 8),
 )  # fmt: skip

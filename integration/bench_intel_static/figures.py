@@ -53,6 +53,11 @@ class Figures:
     simd: int = -1
     simd_spills: int = -1
 
+    @property
+    def per_dpas(self) -> int:
+        """Instructions of a step for each DPAS in it, rounded up; -1 where machine code is not known."""
+        return -(-self.instructions // self.dpas) if self.dpas and self.instructions >= 0 else -1
+
 
 def measure(case: Case, device: str) -> Figures:
     """Compile ``case``; 256 registers are asked for where 128 spill."""

@@ -93,3 +93,54 @@ def block_scaled_matmul(
         b_scale = tl.load(b_scale_ptr + tl.program_id(1) * stride_scale + start // BLOCK_K)
         acc += tl.dot(a, b) * (a_scale * b_scale)[:, None]
     tl.store(c_ptr + m[:, None] * stride_c + n[None, :], acc.to(c_ptr.dtype.element_ty))
+
+
+@tri.jit
+def experts_matmul(
+    a_ptr, b_ptr, c_ptr, rows_ptr, experts_ptr, count, N, K, stride_a, stride_expert, stride_b, stride_c,
+    TOP: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):  # fmt: skip
+    """C[r] = A[r // TOP] B[expert of the block of r]: ``rows`` are sorted by expert and padded with ``count``, as mixture-of-experts layers do."""
+    block = tl.program_id(0)
+    row = tl.load(rows_ptr + block * BLOCK_M + tl.arange(0, BLOCK_M))
+    expert = tl.load(experts_ptr + block).to(tl.int64)
+    n = (tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)) % N
+    k = tl.arange(0, BLOCK_K)
+    known = row < count
+    a_ptrs = a_ptr + (row[:, None] // TOP) * stride_a + k[None, :]
+    b_ptrs = b_ptr + expert * stride_expert + k[:, None] * stride_b + n[None, :]
+    acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
+    for start in range(0, K, BLOCK_K):
+        a = tl.load(a_ptrs, mask=known[:, None] & (k[None, :] < K - start), other=0.0)
+        b = tl.load(b_ptrs, mask=k[:, None] < K - start, other=0.0)
+        acc = tl.dot(a, b, acc)
+        a_ptrs += BLOCK_K
+        b_ptrs += BLOCK_K * stride_b
+    columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    places = row[:, None] * stride_c + columns[None, :]
+    tl.store(c_ptr + places, acc.to(c_ptr.dtype.element_ty), mask=known[:, None] & (columns[None, :] < N))
+
+
+@tri.jit
+def split_k_matmul(
+    a_ptr, b_ptr, c_ptr, M, N, K, stride_a, stride_b, stride_c,
+    SPLIT: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):  # fmt: skip
+    """C += A B, f32, by atomic adds: program z of axis 2 takes each SPLIT-th block of k, from the z-th on."""
+    m = (tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)) % M
+    n = (tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)) % N
+    k = tl.program_id(2) * BLOCK_K + tl.arange(0, BLOCK_K)
+    a_ptrs = a_ptr + m[:, None] * stride_a + k[None, :]
+    b_ptrs = b_ptr + k[:, None] * stride_b + n[None, :]
+    acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
+    for start in range(tl.cdiv(K, BLOCK_K * SPLIT)):
+        left = K - start * BLOCK_K * SPLIT
+        a = tl.load(a_ptrs, mask=k[None, :] < left, other=0.0)
+        b = tl.load(b_ptrs, mask=k[:, None] < left, other=0.0)
+        acc = tl.dot(a, b, acc)
+        a_ptrs += BLOCK_K * SPLIT
+        b_ptrs += BLOCK_K * SPLIT * stride_b
+    rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    places = rows[:, None] * stride_c + columns[None, :]
+    tl.atomic_add(c_ptr + places, acc, mask=(rows[:, None] < M) & (columns[None, :] < N))

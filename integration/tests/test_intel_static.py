@@ -12,7 +12,7 @@ from integration.bench_intel_static import igc
 from integration.bench_intel_static.assembly import instructions
 from integration.bench_intel_static.cases import CASES, DEVICES, compiled
 from integration.bench_intel_static.figures import RECORD, measure, read
-from integration.bench_intel_static.goals import CAUSES, Row, rows
+from integration.bench_intel_static.goals import CAUSES, GATHERED, Row, rows
 from integration.bench_intel_static.pages import PAGE, page
 from integration.bench_intel_static.spirv import operations
 
@@ -95,7 +95,7 @@ def _kernel(name: str) -> str:
 def test_each_kernel_has_blocks_that_spill_nothing(device: str) -> None:
     least: dict[str, int] = {}
     for name, own in RECORDED.items():
-        if device in own:
+        if device in own and name not in GATHERED:
             spills = own[device].spills
             least[_kernel(name)] = min(spills, least.get(_kernel(name), spills))
     assert len(least) == 22
