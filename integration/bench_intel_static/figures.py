@@ -36,7 +36,8 @@ class Figures:
 
     Of machine code, where ``ocloc`` is (-1 else): a step's ``instructions``, ``moves`` between load and DPAS; ``registers`` of
     the mode with the fewest ``spills``, bytes; ``private`` memory, bytes.  ``simd``: instructions of the step by the
-    SIMD path, and ``simd_spills``; -1 where that path does not carry the kernel.
+    SIMD path, and ``simd_spills``; -1 where that path does not carry the kernel.  ``unrolled``: DPAS of the step of machine
+    code, where the driver's compiler made one step of several.
     """
 
     operations: int
@@ -52,11 +53,13 @@ class Figures:
     private: int = -1
     simd: int = -1
     simd_spills: int = -1
+    unrolled: int = -1
 
     @property
     def per_dpas(self) -> int:
         """Instructions of a step for each DPAS in it, rounded up; -1 where machine code is not known."""
-        return -(-self.instructions // self.dpas) if self.dpas and self.instructions >= 0 else -1
+        count = max(self.unrolled, self.dpas)
+        return -(-self.instructions // count) if count and self.instructions >= 0 else -1
 
 
 def measure(case: Case, device: str) -> Figures:
@@ -74,6 +77,8 @@ def measure(case: Case, device: str) -> Figures:
         return Figures(**found)
     built = _built(module, device)
     code = instructions(built.listing, _REGISTER.get(device, 32))
+    if code.dpas > step.dpas:
+        found["unrolled"] = code.dpas
     return Figures(
         **found, instructions=code.instructions, moves=code.moves, registers=built.facts["grf_count"],
         spills=built.facts["spill_size"], private=built.facts["private_size"], **(by_simd(case, device) if device in SIMD_DEVICES else {}),

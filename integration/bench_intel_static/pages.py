@@ -22,13 +22,14 @@ it, on its way to DPAS: the arithmetic of a conversion is none; *ahead* is the d
 iterations; *spills*, *local* and *private* memory are bytes, of the register mode that spills least. Kernels
 are those of `integration/kernels`; fp32 is multiplied as tf32. *SIMD* is the instructions of a step by
 `path="simd"`, in the register mode that spills less; a dash where that path refuses the kernel. It is counted
-on pvc.
+on pvc. *Unrolled* is the DPAS of a step of machine code where that is several of SPIR-V's, and *per_dpas* of
+the goals a step's instructions for each DPAS.
 
 *Sketch* is what a kernel by hand takes where there is one. No kernel should spill; those that do, and why,
 are the last rows of the goals.
 """
 
-_COLUMNS = ("operations", "instructions", "dpas", "loads", "moves", "distance", "local", "registers", "spills", "private", "bytes", "simd", "simd_spills")  # fmt: skip
+_COLUMNS = ("operations", "instructions", "dpas", "loads", "moves", "distance", "local", "registers", "spills", "private", "bytes", "simd", "simd_spills", "unrolled")  # fmt: skip
 _TITLES = {
     "dpas": "DPAS",
     "distance": "ahead",

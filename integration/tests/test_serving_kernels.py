@@ -9,9 +9,16 @@ import numpy.typing as npt
 import pytest
 
 import tri
-from integration.kernels.serving import block_scaled_matmul, chunk_scan, int4_matmul, paged_decode
+from integration.kernels.serving import (
+    block_scaled_matmul,
+    chunk_scan,
+    experts_matmul,
+    int4_matmul,
+    paged_decode,
+    split_k_matmul,
+)
 
-TARGETS = ["amd:gfx942", "amd:gfx950", "amd:gfx1201", "nvidia:sm_80", "nvidia:sm_90a"]
+TARGETS = ["amd:gfx942", "amd:gfx950", "amd:gfx1201", "nvidia:sm_80", "nvidia:sm_90a", "intel:pvc"]
 Array = npt.NDArray[Any]
 #: of results that are sums in f32, rounded to f16
 _NEAR = 4e-3
@@ -19,9 +26,9 @@ _NEAR = 4e-3
 pytestmark = [pytest.mark.parametrize("trips", [0, 1, 2, 5]), pytest.mark.parametrize("target", TARGETS)]
 
 
-def launch(target: str, kernel: Any, *arguments: Any, **constants: Any) -> None:
+def launch(target: str, kernel: Any, *arguments: Any, grid: tuple[int, ...] = (1,), **constants: Any) -> None:
     with tri.target(f"sim:{target}"):
-        kernel[(1,)](*arguments, num_warps=4, num_stages=3 if target.startswith("nvidia") else 2, **constants)
+        kernel[grid](*arguments, num_warps=4, num_stages=3 if target.startswith("nvidia") else 2, **constants)
 
 
 def test_scales_and_zero_points(target: str, trips: int) -> None:
@@ -82,3 +89,30 @@ def test_scales_behind_the_dot(target: str, trips: int) -> None:
         "mtk,ntk->mnt", *(each.reshape(-1, k // depth, depth).astype(np.float64) for each in (a, b))
     )
     np.testing.assert_array_equal(c, (parts * a_scale[:, None] * b_scale)[..., :trips].sum(-1))
+
+
+def test_rows_of_experts(target: str, trips: int) -> None:
+    m, n, depth, columns, count, top = 16, 32, 32, 48, 11, 2
+    random, k = np.random.default_rng(trips), max(trips, 1) * depth
+    a = random.integers(-2, 3, (count, k)).astype(np.float16)
+    b = random.integers(-2, 3, (3, k, columns)).astype(np.float16)
+    # two blocks of rows, padded with a row that there is not
+    experts, rows = np.array([2, 1], np.int32), np.full(2 * m, count * top, np.int32)
+    own = random.permutation(count * top).astype(np.int32)
+    rows[:13], rows[m : m + 9] = own[:13], own[13:]
+    c = np.full((count * top, columns), np.nan, np.float16)
+    launch(target, experts_matmul, a, b, c, rows, experts, count * top, columns, trips * depth, k, k * columns, columns, columns, grid=(2, 2), TOP=top, BLOCK_M=m, BLOCK_N=n, BLOCK_K=depth)  # fmt: skip
+    for expert, block in zip(experts, (own[:13], own[13:]), strict=True):
+        wanted = a[block // top, : trips * depth].astype(np.float64) @ b[expert, : trips * depth]
+        np.testing.assert_array_equal(c[block], wanted.astype(np.float16))
+
+
+def test_split_k(target: str, trips: int) -> None:
+    m, n, depth, rows, columns, split = 32, 32, 32, 40, 48, 2
+    random, k = np.random.default_rng(trips), max(trips, 1) * depth
+    a = random.integers(-2, 3, (rows, k)).astype(np.float16)
+    b = random.integers(-2, 3, (k, columns)).astype(np.float16)
+    c = np.zeros((rows, columns), np.float32)
+    launch(target, split_k_matmul, a, b, c, rows, columns, trips * depth, k, columns, columns, grid=(2, 2, split), SPLIT=split, BLOCK_M=m, BLOCK_N=n, BLOCK_K=depth)  # fmt: skip
+    wanted = a[:, : trips * depth].astype(np.float64) @ b[: trips * depth]
+    np.testing.assert_array_equal(c, wanted.astype(np.float32))

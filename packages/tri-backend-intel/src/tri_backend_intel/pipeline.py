@@ -51,7 +51,7 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
     if not target.has(BLOCKS) or not known.dots.instructions:
         return ttir_stage(rewrites=checks)
     rewrite = RewriteTensorDescriptors(refuses=partial(surfaces.refuses, policy=known))
-    promoted = PromotePointerTiles(alignment=surfaces.PITCH)
+    promoted = PromotePointerTiles(computed=True, alignment=surfaces.PITCH)
     finals = (promoted, RemoveDeadIterArgs(), Canonicalize(), rewrite, Canonicalize())
     return ttir_stage(native=("descriptors",), rewrites=(rewrite, *checks), finals=finals)
 

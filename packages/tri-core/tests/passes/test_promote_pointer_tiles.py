@@ -151,6 +151,41 @@ def test_what_must_stay(old: str, new: str) -> None:
     check_passes(_changed(old, new, check))
 
 
+@pytest.mark.parametrize(
+    ("sum_", "is_promoted"),
+    [
+        ("%s = tt.atomic_rmw fadd, acq_rel, gpu, %cp, %out, %cmask :", True),
+        # what was there before is stored, rows past M too
+        ("%s = tt.atomic_rmw fadd, acq_rel, gpu, %cp, %out, %cmask :", False),
+        # the rows past M are added
+        ("%s = tt.atomic_rmw fadd, acq_rel, gpu, %cp, %out :", False),
+    ],
+    ids=["masked", "read", "unmasked"],
+)
+def test_rows_that_begin_again_may_be_added_under_a_mask(sum_: str, is_promoted: bool) -> None:
+    """As split-k matmuls do."""
+    masked = "%cmask" in sum_
+    type_ = "tensor<64x64x!tt.ptr<f16>>, tensor<64x64xf16>" + (", tensor<64x64xi1>" if masked else "")
+    added = f"{sum_} ({type_}) -> tensor<64x64xf16>"
+    if masked and not is_promoted:
+        added += "\n    tt.store %cp, %s : tensor<64x64x!tt.ptr<f16>>"
+    store = "tt.store %cp, %out, %cmask : tensor<64x64x!tt.ptr<f16>>"
+    load = "tt.load %{{.*}} : tensor<64x32x!tt.ptr<f16>>"
+    check_passes(_changed(store, added, f"// CHECK-NOT: {load}" if is_promoted else f"// CHECK: {load}"))
+
+
+def test_a_store_may_leave_out_more_than_the_rows_that_begin_again() -> None:
+    """Where one condition of its mask is read from memory, as of the padded rows of experts."""
+    mask = "%cmask = tt.broadcast %cm : tensor<64x1xi1> -> tensor<64x64xi1>"
+    more = (
+        "%cmask0 = tt.broadcast %cm : tensor<64x1xi1> -> tensor<64x64xi1>\n"
+        "    %read = tt.load %cp : tensor<64x64x!tt.ptr<f16>>\n"
+        "    %known = arith.cmpf oeq, %read, %read : tensor<64x64xf16>\n"
+        "    %cmask = arith.andi %known, %cmask0 : tensor<64x64xi1>"
+    )
+    check_passes(_changed(mask, more, "// CHECK-NOT: tt.load %{{.*}} : tensor<64x32x!tt.ptr<f16>>"))
+
+
 #: rows that a number in memory ends, and the same number as an argument's
 _READ = "%size = tt.load %sizes : !tt.ptr<i32>\n    %Ms = tt.splat %size :"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 
-from tri_core.dialects.tt import StoreOp
+from tri_core.dialects.tt import AtomicRmwOp, StoreOp
 from tri_core.ir.regions import For, If
 from tri_core.ir.traits import is_elementwise, source_of
 from tri_core.ir.views import cast, isa
@@ -64,12 +64,22 @@ Rule = Callable[[_Flow, ir.Operation, int, int], "list[Place] | None"]
 
 def _store(flow: _Flow, op: ir.Operation, number: int, dim: int) -> list[Place] | None:
     """Fine where the mask has the limit."""
-    mask = cast(op, StoreOp).mask
-    if number != 1 or mask is None:
+    return _left_out(flow, cast(op, StoreOp).mask, dim) if number == 1 else None
+
+
+def _left_out(flow: _Flow, mask: ir.Value | None, dim: int) -> list[Place] | None:
+    """No place where ``mask`` leaves out what is past the limit; None where it does not."""
+    if mask is None:
         return None
-    conditions = flow.reader.conditions(mask) or ()
+    conditions = flow.reader.some_conditions(mask)
     fits = any(c.dim == dim and not c.lower and c.limit == flow.limit for c in conditions)
     return [] if fits else None
+
+
+def _atomic(flow: _Flow, op: ir.Operation, number: int, dim: int) -> list[Place] | None:
+    """As a store, where nobody asks for what was there before."""
+    is_read = any(True for _ in op.results[0].uses)
+    return _left_out(flow, cast(op, AtomicRmwOp).mask, dim) if number == 1 and not is_read else None
 
 
 def _dot(_: _Flow, op: ir.Operation, number: int, dim: int) -> list[Place] | None:
@@ -123,6 +133,7 @@ def _carried(loop: ir.Operation, number: int, dim: int) -> Iterator[Place]:
 
 _RULES: Mapping[str, Rule] = {
     "tt.store": _store,
+    "tt.atomic_rmw": _atomic,
     "tt.dot": _dot,
     "tt.trans": _trans,
     "tt.broadcast": _broadcast,

@@ -200,6 +200,15 @@ class Reader:
             return () if _splat(op) == 1 else None
         return self._comparison(op) if isa(op, arith.CmpIOp) else None
 
+    def some_conditions(self, mask: ir.Value) -> tuple[Condition, ...]:
+        """Conditions that hold wherever ``mask`` does: those of its conjunction that can be read."""
+        op = producer(mask)
+        if op is not None and isa(op, arith.AndIOp):
+            return tuple(c for v in op.operands for c in self.some_conditions(v))
+        if op is not None and isa(op, BroadcastOp, ExpandDimsOp):
+            return tuple(c.moved(_moves(op)) for c in self.some_conditions(source_of(op)))
+        return self.conditions(mask) or ()
+
     def _comparison(self, op: ir.Operation) -> tuple[Condition, ...] | None:
         """``a - b < 0`` and its like, with one range of coefficient 1 or -1."""
         kind = ir.IntegerAttr(op.attributes["predicate"]).value
