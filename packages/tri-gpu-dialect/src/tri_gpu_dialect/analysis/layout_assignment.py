@@ -45,6 +45,7 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.access import MADE_UP_LINES, Lines, stores_as_well, within_warps
 from tri_gpu_dialect.analysis.layout_rules import SHARED, Kind, LayoutRules, Operands, encoding_of
+from tri_gpu_dialect.analysis.uses_ahead import becomes_rows, uses_ahead
 from tri_gpu_dialect.dialect import LocalDotOp
 from tri_gpu_dialect.dialect.markers import MARK
 from tri_gpu_dialect.encodings import Encoding
@@ -221,7 +222,8 @@ class _Forward(ForwardWalk):
         rule = self.rules.of(op)
         given = self.operands(op)
         if all(e is None for e in given):
-            given = [encoding_of(v) for v in op.operands]
+            met = next((e for v in op.operands if (e := self.met(v)) is not None), None)
+            given = [encoding_of(v) if met is None else met for v in op.operands]
         encoding = rule.results(op, given)
         if encoding is None:
             first = next((e for e in given if e is not None), None)
@@ -241,13 +243,27 @@ class _Forward(ForwardWalk):
         result = tensor_info(op.results[0].type)
         if result is None or result.encoding is None:
             return
-        if isa(op, LoadOp) and result.numel < self.threads and not reads_again(op):
+        if isa(op, LoadOp) and self.is_small(op, result.numel) and not reads_again(op):
             # few elements: loading them in any layout is cheaper than moving them
             self.found.operands.pop(op.results[0], None)
             return
         if not isa(op, DotOp, DotScaledOp, LocalDotOp):
             self.memory.add(result.encoding)
         self.fix(op.results, result.encoding)
+
+    def is_small(self, load: ir.Operation, numel: int) -> bool:
+        """Whether ``load``'s layout is its users': of fewer elements than threads, or of as many, which become rows of a larger tensor that is reduced."""
+        return numel < self.threads or (numel == self.threads and becomes_rows(load.results[0]))
+
+    def met(self, value: ir.Value) -> Encoding | None:
+        """The layout that elementwise ops will want ``value`` in, or what is made of it, as they have another operand in it; None without such."""
+        for use in uses_ahead(value):
+            op = use.owner.operation
+            if maps_elements(op.name):
+                found = next((self.found.fixed[v] for v in op.operands if v in self.found.fixed), None)
+                if found is not None:
+                    return found
+        return None
 
     # --- control flow -----------------------------------------------------------------------------------
 

@@ -261,3 +261,20 @@ def test_scalars_are_left_alone(run) -> None:  # type: ignore[no-untyped-def]
           operandSegmentSizes = array<i32: 1, 1, 0>}} : ({POINTER}, f32) -> f32"""
     module = run(matrix(f"{body}\n{LOAD}\n%z = arith.negf %v : tensor<64x64xf32>\n{STORE}"), *BOTH)
     assert [len(ops(module, name)) for name in ("tt.load", "tt.store", "tt.atomic_rmw")] == [2, 2, 1]
+
+
+_GATED = """%wide = "tt.load"(%p) {{operandSegmentSizes = array<i32: 1, 0, 0>}} : (tensor<64x64x{0}>) -> tensor<64x64xf32>
+      %f = math.exp %wide : tensor<64x64xf32>
+      %gs = "tt.splat"(%in) : ({0}) -> tensor<64x{0}>
+      %gp = "tt.addptr"(%gs, %r) : (tensor<64x{0}>, tensor<64xi32>) -> tensor<64x{0}>
+      %g = "tt.load"(%gp) {{operandSegmentSizes = array<i32: 1, 0, 0>}} : (tensor<64x{0}>) -> tensor<64xf32>
+      %g1 = "tt.expand_dims"(%g) {{axis = 0 : i32}} : (tensor<64xf32>) -> tensor<1x64xf32>
+      %v = "tt.broadcast"(%g1) : (tensor<1x64xf32>) -> tensor<64x64xf32>"""
+
+
+def test_a_row_that_many_rows_are_made_of_is_loaded_as_they_are_used(run) -> None:  # type: ignore[no-untyped-def]
+    """As many elements as threads; what is made of them, and its maxima, are where they meet what another load gave."""
+    product = "%last = arith.mulf %f, %z : tensor<64x64xf32>"
+    body = "\n".join([_GATED.format(POINTER), MAX, BACK, product, STORE.replace("%z", "%last")])
+    module = run(matrix(body), *BOTH, num_warps=2)
+    assert conversions(module) == []
