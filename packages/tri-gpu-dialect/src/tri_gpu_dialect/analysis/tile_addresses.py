@@ -8,6 +8,8 @@ pointer) that has one index along a dimension has a range of size 1 there (``ONE
 
 Two things are taken for granted: that offsets do not wrap (so one that is made narrower stays the number it is), and that elements of
 different indices have different addresses (rows do not overlap), as a program must see to that stores them.
+
+Words beside each other (scalars, whose distance is a number) never meet.
 """
 
 from __future__ import annotations
@@ -16,7 +18,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
-from tri_core.dialects.tt import AddPtrOp, BroadcastOp, ExpandDimsOp, MakeRangeOp, SplatOp
+from tri_core.dialects.tt import (
+    AddPtrOp,
+    BroadcastOp,
+    ExpandDimsOp,
+    FuncOp,
+    GetNumProgramsOp,
+    GetProgramIdOp,
+    MakeRangeOp,
+    SplatOp,
+)
 from tri_core.ir.markers import ONE_INDEX
 from tri_core.ir.regions import For, counted
 from tri_core.ir.traits import source_of
@@ -26,7 +37,7 @@ from tri_core.mlir import arith, ir
 from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.types import shape_of
 
-__all__ = ["TileAddress", "same_places"]
+__all__ = ["TileAddress", "never_meet", "same_places"]
 
 
 @dataclass(frozen=True)
@@ -213,6 +224,21 @@ def same_places(
     )
     moved = [*rest.items(), *((p, first[p]) for p in differ[0]), *((p, second[p]) for p in differ[1])]
     return all(_goes_by_tiles(p, f, strides) for p, f in moved)
+
+
+def never_meet(one: _Polynomial, other: _Polynomial) -> bool:
+    """Whether words of one type at ``one`` and ``other`` are apart by a number other than 0, for all threads and iterations of a program."""
+    leaves = {leaf for address in (one, other) for product in address for leaf, _ in product}
+    return set(_sum(one, other, -1)) == {_ONE} and all(map(_is_of_the_program, leaves))
+
+
+def _is_of_the_program(leaf: _Leaf) -> bool:
+    """Whether ``leaf`` is the same wherever the program has it: what threads read from memory may differ among them."""
+    if not isinstance(leaf, ir.Value):
+        return False
+    if isinstance(leaf.owner, ir.Block):
+        return isa(leaf.owner.owner.operation, FuncOp)
+    return isa(leaf.owner.operation, GetNumProgramsOp, GetProgramIdOp)
 
 
 def _parts(address: _Polynomial) -> tuple[dict[_Range, tuple[_Product, int]] | None, _Polynomial]:

@@ -56,6 +56,12 @@ SHARED_BARRIER = "ttg.barrier local\n"
 SCALAR_STORE, SCALAR_LOAD = "tt.store %p, %f : !tt.ptr<f32>\n", "%g = tt.load %p : !tt.ptr<f32>\n"
 
 
+def word(offset: str, access: str = "", name: str = "w") -> str:
+    """The word at ``%p + offset``, loaded unless ``access`` says what else is done."""
+    access = access or f"%{name}_v = tt.load %{name}"
+    return f"%{name} = tt.addptr %p, {offset} : !tt.ptr<f32>, i32\n{access} : !tt.ptr<f32>\n"
+
+
 def after(body: str, context: StageContext, only: tuple[str, ...] = ()) -> str:
     """Loads, stores, atomics and barriers of global memory, in order of the text after the pass; barriers in ops called ``only``, if any."""
     values = "".join(
@@ -114,6 +120,15 @@ def add(result: str, pointer: str, layout: str) -> str:
         (P_WIDE + store("b", "wide") + store("b", "wide"), "store store"),
         (SCALAR_STORE + SCALAR_LOAD, "store barrier load"),
         (SCALAR_STORE + SCALAR_STORE, "store store"),
+        # the word beside it, and one that may be any
+        (SCALAR_STORE + word("%one"), "store load"),
+        (SCALAR_STORE + word("%n"), "store barrier load"),
+        (SCALAR_STORE + word("%zero"), "store barrier load"),
+        (SCALAR_STORE + P_WIDE + load("b", "wide"), "store barrier load"),
+        (loop(word("%i", "tt.store %w, %f")) + SCALAR_LOAD, "barrier store barrier load"),
+        # threads may have read other numbers
+        ("%h = tt.load %q : !tt.ptr<f32>\n%k = arith.fptosi %h : f32 to i32\n" + word("%k", "tt.store %w, %f") + "%k1 = arith.addi %k, %one : i32\n" + word("%k1", name="x"), "load store barrier load"),
+        (word("%n", "tt.store %w, %f") + "%k1 = arith.addi %n, %one : i32\n" + word("%k1", name="x"), "store load"),
         # other addresses of the same array: any thread
         (P_OWN + shifted("own", "%n") + pointers("b", "own", "%s") + store("a", "own") + load("b", "own"), "store barrier load"),
         (P_OWN + shifted("own", "%one") + pointers("b", "own", "%s") + store("a", "own") + load("b", "own"), "store barrier load"),
@@ -156,6 +171,7 @@ def test_barriers(body: str, expected: str, context: StageContext) -> None:
 #: a word that other programs change, and what a thread that has seen it does
 WAIT = "scf.while : () -> () {{\n%w = tt.load %p {{isVolatile = true}} : !tt.ptr<f32>\n%e = arith.cmpf oeq, %w, %f : f32\nscf.condition(%e)\n}} do {{\n{0}scf.yield\n}}\n"
 SEEN = "%d = arith.cmpf oeq, %g, %f : f32\nscf.if %d {\n" + P_WIDE + load("b", "wide") + "}\n"
+SEEN_WORD = "%d = arith.cmpf oeq, %g, %f : f32\nscf.if %d {\ntt.store %o, %f : !tt.ptr<f32>\n}\n"
 
 
 @pytest.mark.parametrize(
@@ -166,6 +182,7 @@ SEEN = "%d = arith.cmpf oeq, %g, %f : f32\nscf.if %d {\n" + P_WIDE + load("b", "
         (P_OWN + store("a", "own") + WAIT.format(P_WIDE + load("b", "wide")), "store barrier load load"),
         (P_OWN + P_WIDE + store("a", "own") + loop(load("b", "wide")), "store barrier load"),
         # and go different ways
+        ("%o = tt.addptr %p, %one : !tt.ptr<f32>, i32\n" + SCALAR_LOAD + SEEN_WORD, "load store"),
         (SCALAR_LOAD + P_OWN + store("a", "own") + SEEN, "load barrier store barrier load"),
     ],
 )  # fmt: skip

@@ -6,7 +6,7 @@ memory stands between; one that other memory needs there anyway is made one for 
 
 * accesses in the same layout, of which each thread has elements of its own, by the same pointers (computed from the same values, in one
   iteration or from nothing that iterations change), or of tiles of one grid (:mod:`tri_gpu_dialect.analysis.tile_addresses`);
-* accesses of different roots (:func:`tri_core.passes.origins.arguments_of`);
+* accesses of different roots (:func:`tri_core.passes.origins.arguments_of`), and of words beside each other;
 * atomics of one kind whose results nobody uses: their order makes no difference.
 
 Copies of blocks that run on their own (by descriptors) see what threads wrote behind a fence and a barrier, and what they wrote is seen
@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import NamedTuple
 
+from tri_core.dialects.tt import PointerType
 from tri_core.dialects.tt.enums import AtomicOp
 from tri_core.ir.access import Access, access_of
 from tri_core.ir.effects import (
@@ -40,7 +41,7 @@ from tri_core.ir.views import defining_op, isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.origins import arguments_of
-from tri_gpu_dialect.analysis.tile_addresses import TileAddress, same_places
+from tri_gpu_dialect.analysis.tile_addresses import TileAddress, never_meet, same_places
 from tri_gpu_dialect.base import AsyncTokenType
 from tri_gpu_dialect.dialect import AsyncStoreWaitOp, AsyncWaitOp, BarrierOp
 from tri_gpu_dialect.dialect.markers import PERSISTENT
@@ -113,6 +114,16 @@ class _Site:
         """Of the tensor that says where elements are: pointers, offsets or what is accessed; of the pointer, of a scalar."""
         values = [*self.place, self.access.value]
         return next((v.type for v in values if tensor_info(v.type) is not None), values[0].type)
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is what one pointer points to, and no more."""
+        pointer = self.access.address.type
+        return (
+            isinstance(pointer, PointerType)
+            and not self.access.offsets
+            and self.access.value.type == pointer.pointee_type
+        )
 
     @property
     def layout(self) -> LinearLayout | None:
@@ -282,6 +293,7 @@ class GlobalWalk(PathWalk[State]):
         return (
             site.may_overlap(after)
             and not site.commutes(after)
+            and not self._are_other_words(site, after)
             and not self._by_same_threads(site, after, before.loops)
         )
 
@@ -289,6 +301,13 @@ class GlobalWalk(PathWalk[State]):
         """Those of ``pending`` that an access inside of ``op`` waits for."""
         inside = [self.sites[n] for inner in all_ops(op) if (n := self.numbers.get(inner)) is not None]
         return [p for p in pending if any(self._conflicts(p, site) for site in inside)]
+
+    def _are_other_words(self, before: _Site, after: _Site) -> bool:
+        """Whether both access one word, each another."""
+        if not (before.is_word and after.is_word and before.type == after.type):
+            return False
+        left, right = self.addresses.of(before.place), self.addresses.of(after.place)
+        return left is not None and right is not None and never_meet(left, right)
 
     def _by_same_threads(self, before: _Site, after: _Site, loops: frozenset[int]) -> bool:
         if before.is_block_copy or after.is_block_copy:
