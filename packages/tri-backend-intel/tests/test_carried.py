@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 import standin_support as support
-from tri_backend_intel.spirv.carried import Carried, carried_by, with_carried
+from tri_backend_intel.spirv.carried import carried_by, with_carried
 from tri_backend_intel.spirv.reader import instructions_of, read_module
 from tri_core.api import ToolchainError
+from tri_gpu_dialect.lowering.carried import Carried
 
 OP_MODULE_PROCESSED = 330
 

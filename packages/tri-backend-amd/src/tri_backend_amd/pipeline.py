@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tri_backend_amd.direct_copies import DIRECT
+from tri_backend_amd.hsaco.carried import carrying_stages
 from tri_backend_amd.hsaco.stages import assembly_and_object_stages
 from tri_backend_amd.lowering import make_primitives
 from tri_backend_amd.mfma.policy import mfma_policy
@@ -19,6 +20,7 @@ from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
 from tri_backend_amd.passes.uniform_offsets import UniformOffsets
 from tri_backend_amd.passes.upcast_scaled_operands import UpcastScaledOperands, obstacle
 from tri_backend_amd.wmma.table import wmma_policy
+from tri_core import knobs
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
 from tri_core.passes import DecomposeDotScaled, ttir_stage
 from tri_core.plugins import manager
@@ -78,14 +80,10 @@ def _ttir(target: Target) -> Stage:
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for one compile."""
-    return Pipeline(
-        stages=(
-            _ttir(target),
-            _ttgir(target, options),
-            llir_stage(make_primitives, _table, target),
-            *assembly_and_object_stages(),
-        )
-    )
+    last = (llir_stage(make_primitives, _table, target), *assembly_and_object_stages())
+    if knobs.get("AMD_STANDIN"):
+        last = carrying_stages(*last)
+    return Pipeline(stages=(_ttir(target), _ttgir(target, options), *last))
 
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:

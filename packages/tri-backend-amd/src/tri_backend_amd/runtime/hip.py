@@ -5,20 +5,26 @@ Every call goes through :meth:`Hip.call`, which turns HIP's status into a :class
 
 from __future__ import annotations
 
-import ctypes
 import functools
-import importlib.util
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from tri_backend_amd.knobs import KNOBS
+from tri_backend_amd.runtime.installed import (
+    NAMES,
+    UnusableHip,
+    check_one,
+    found_by_name,
+    installed,
+    leading_to_loaded,
+    loaded,
+    loading_remedy,
+)
+from tri_core import knobs
 from tri_core.api import DeviceError
 
 __all__ = ["Hip", "hip", "hip_present"]
-
-_LIBRARY = "amdhip64.dll" if sys.platform == "win32" else "libamdhip64.so"
-_NO_HIP = "install ROCm, or compile without launching by naming a target such as amd:gfx942"
 
 #: HIP's status -> what a user can do about it
 _REMEDIES = {
@@ -43,7 +49,7 @@ class Hip:
         try:
             status, *results = getattr(self.api, name)(*args)
         except RuntimeError as failure:  # how hip-python says that the library cannot be loaded
-            raise DeviceError(f"{name}: {failure}", remedy=_NO_HIP) from failure
+            raise UnusableHip(f"{name}: {failure}", remedy=loading_remedy()) from failure
         if int(status):
             raise self.error(name, status)
         return results[0] if results else None
@@ -69,28 +75,32 @@ class Hip:
         return DeviceError(f"{what} failed with {title}: {words}", remedy=_REMEDIES.get(title))
 
 
-@functools.cache
 def hip_present() -> bool:
     """Whether HIP's library can be found; much cheaper than importing the bindings to find out."""
-    if importlib.util.find_spec("_rocm_sdk_core") is not None:  # ROCm's wheels bring it along
-        return True
-    try:
-        ctypes.CDLL(_LIBRARY)
-    except OSError:
-        return False
-    return True
+    knobs.register(KNOBS)  # for who looks for devices without the plugin manager
+    return bool(knobs.get("AMD_STANDIN") or loaded() or installed()) or found_by_name()
 
 
 @functools.cache
 def hip() -> Hip:
-    """The bindings; DeviceError when HIP or hip-python is missing."""
+    """The bindings, whose library is loaded; DeviceError when HIP is missing, UnusableHip where it is there and of no use."""
     if not hip_present():
-        raise DeviceError(f"HIP ({_LIBRARY}) is not installed", remedy=_NO_HIP)
+        raise DeviceError(f"HIP ({NAMES[0]}) is not installed", remedy=loading_remedy())
+    if knobs.get("AMD_STANDIN"):
+        from tri_backend_amd.runtime.standin import announced
+
+        announced()
+        led: AbstractContextManager[None] = nullcontext()
+    else:
+        led = leading_to_loaded()
     try:
         from hip import hip as bindings  # 0.1 s
-
-        return Hip(bindings)
     except ImportError as failure:
-        raise DeviceError(
+        raise UnusableHip(
             f"hip-python cannot be imported: {failure}", remedy="pip install hip-python"
         ) from failure
+    made = Hip(bindings)
+    with led:
+        made.call("hipRuntimeGetVersion")
+    check_one()
+    return made

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any
 
-from tri_backend_amd.hsaco import read_code_object
+from tri_backend_amd.hsaco import CodeObject, read_code_object
+from tri_backend_amd.runtime.devices import target_id_of
 from tri_backend_amd.runtime.hip import Hip
+from tri_backend_amd.target_ids import refused_modes
 from tri_core.api import Argument, DeviceError, DeviceInfo, KernelImage, Launch, LaunchError
 from tri_core.lazy_dataclasses import dataclass
 from tri_runtime import ArgumentPool, argument_table, check_grid, check_parameters
@@ -42,6 +44,8 @@ def load(loaded: Hip, image: KernelImage, device: DeviceInfo) -> HipKernel:
             f"code for {code.processor} cannot run on {device.name} ({device.arch})",
             remedy=f"compile for amd:{device.arch}",
         )
+    if code.modes:
+        _check_modes(loaded, code, device)
     name = image.metadata.entry
     record = code.kernels.get(name)
     check_parameters(
@@ -56,6 +60,16 @@ def load(loaded: Hip, image: KernelImage, device: DeviceInfo) -> HipKernel:
     # unloading at exit would come after HIP's own clean-up
     weakref.finalize(kernel, _unload, loaded, module).atexit = False
     return kernel
+
+
+def _check_modes(loaded: Hip, code: CodeObject, device: DeviceInfo) -> None:
+    """DeviceError for code that needs a mode in which ``device`` is not."""
+    target_id = target_id_of(loaded, device.index)
+    if wrong := refused_modes(code.modes, target_id):
+        raise DeviceError(
+            f"code for {code.processor}:{':'.join(wrong)} cannot run on {device.name}, which is {target_id}",
+            remedy=f"compile for amd:{device.arch}, which runs in every mode, or for amd:{target_id}",
+        )
 
 
 def _unload(loaded: Hip, module: Any) -> None:
@@ -76,9 +90,18 @@ class _Extra:
 
 
 def launcher(
-    loaded: Hip, kernel: HipKernel, image: KernelImage, limits: dict[str, int], stream: Callable[[int], int]
+    loaded: Hip,
+    kernel: HipKernel,
+    image: KernelImage,
+    limits: dict[str, int],
+    stream: Callable[[int], int],
+    *,
+    several: bool = False,
 ) -> Launch:
-    """A callable that launches ``kernel``; ``stream`` gives the current stream of a device."""
+    """A callable that launches ``kernel`` on its device, whichever is current; ``stream`` gives the current stream of a device.
+
+    With ``several`` devices, LaunchError for a stream that is given and of another device.
+    """
     pool = ArgumentPool(argument_table(image.metadata.signature.parameters))
     table, threads = pool.table, image.metadata.threads
     extras: dict[int, _Extra] = {}
@@ -94,6 +117,8 @@ def launcher(
         if extra is None:
             extra = extras[block.address] = _Extra(block.address, table.size)
         queue = stream(index) if on is None else on
+        if several and on:
+            _check_stream(loaded, kernel, on)
         with loaded.on_device(index):
             (status,) = launch_kernel(function, x, y, z, threads, 1, 1, 0, queue, None, extra.address)
         pool.give(block)
@@ -104,6 +129,16 @@ def launcher(
         return None
 
     return launch
+
+
+def _check_stream(loaded: Hip, kernel: HipKernel, stream: int) -> None:
+    """LaunchError for a ``stream`` of another device than the kernel's: HIP has no such check in all versions."""
+    index = loaded.call("hipStreamGetDevice", stream)
+    if index != kernel.device.index:
+        raise LaunchError(
+            f"{kernel.name} is loaded on device {kernel.device.index}; the stream {stream:#x} is of device {index}",
+            remedy="launch on a stream of the device that holds the arguments",
+        )
 
 
 def _check_empty(grid: tuple[int, int, int]) -> None:

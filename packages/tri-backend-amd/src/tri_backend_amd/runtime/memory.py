@@ -11,18 +11,18 @@ __all__ = ["HipMemory"]
 
 
 class HipMemory:
-    """Device memory as :class:`tri_runtime.DeviceMemory`; ``enter`` makes the device current first."""
+    """Memory of device ``index`` as :class:`tri_runtime.DeviceMemory`; the caller's current device stays what it was."""
 
-    def __init__(self, loaded: Hip, enter: Callable[[], None], stream: Callable[[], int]) -> None:
+    def __init__(self, loaded: Hip, index: int, stream: Callable[[], int]) -> None:
         self._hip = loaded
-        self._enter = enter
+        self._index = index
         self._stream = stream
 
     def alloc(self, nbytes: int) -> int:
         """The address of ``nbytes`` new bytes; OutOfResources when there are none."""
-        self._enter()
         try:
-            return int(self._hip.call("hipMalloc", max(nbytes, 1)))
+            with self._hip.on_device(self._index):
+                return int(self._hip.call("hipMalloc", max(nbytes, 1)))
         except DeviceError as error:
             if "hipErrorOutOfMemory" not in error.message:
                 raise
@@ -36,19 +36,20 @@ class HipMemory:
 
     def free(self, address: int) -> None:
         """Give ``address`` back; HIP waits for the work that uses it."""
-        self._enter()
-        self._hip.call("hipFree", address)
+        with self._hip.on_device(self._index):
+            self._hip.call("hipFree", address)
 
     def copy_in(self, destination: int, source: int, nbytes: int) -> None:
         """Copy host bytes to the device, in the order of the current stream."""
-        self._copy(destination, source, nbytes)
+        with self._hip.on_device(self._index):
+            self._copy(destination, source, nbytes)
 
     def copy_out(self, destination: int, source: int, nbytes: int) -> None:
         """Copy device bytes to the host; returns when they are there."""
-        self._copy(destination, source, nbytes)
-        self._hip.call("hipStreamSynchronize", self._stream())
+        with self._hip.on_device(self._index):
+            self._copy(destination, source, nbytes)
+            self._hip.call("hipStreamSynchronize", self._stream())
 
     def _copy(self, destination: int, source: int, nbytes: int) -> None:
-        self._enter()
         kind = self._hip.api.hipMemcpyKind.hipMemcpyDefault
         self._hip.call("hipMemcpyAsync", destination, source, nbytes, kind, self._stream())

@@ -67,17 +67,13 @@ class HipRuntime(RuntimeBase):
 
     def memory(self, device: DeviceInfo) -> HipMemory:
         """The memory of ``device``."""
-        return HipMemory(self.hip, lambda: self._enter(device), lambda: framework_stream(device.index))
-
-    def _enter(self, device: DeviceInfo) -> None:
-        self.hip.call("hipSetDevice", device.index)
+        return HipMemory(self.hip, device.index, lambda: framework_stream(device.index))
 
     # --- kernels ------------------------------------------------------------------------------------------
 
     def load(self, image: KernelImage, device: DeviceInfo) -> kernels.HipKernel:
         """Load a code object; OutOfResources and DeviceError (wrong processor) before HIP sees it."""
         check_resources(image.metadata, target(image.metadata.target, device).spec.limits)
-        self._enter(device)
         return kernels.load(self.hip, image, device)
 
     def launcher(self, kernel: LoadedKernel, image: KernelImage) -> Launch:
@@ -85,7 +81,8 @@ class HipRuntime(RuntimeBase):
         if not isinstance(kernel, kernels.HipKernel):
             raise InternalError(f"{type(kernel).__name__} was loaded by another runtime")
         limits = dict(target(image.metadata.target, kernel.device).spec.limits)
-        return kernels.launcher(self.hip, kernel, image, limits, framework_stream)
+        several = len(self.devices()) > 1
+        return kernels.launcher(self.hip, kernel, image, limits, framework_stream, several=several)
 
     # --- time ---------------------------------------------------------------------------------------------
 

@@ -7,10 +7,8 @@ elsewhere, where copies and the simulator reach them.
 from __future__ import annotations
 
 import bisect
-import ctypes
 import mmap
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,33 +17,13 @@ from tri_backend_intel.runtime.level_zero.api.enums import MemoryType, Result
 from tri_backend_intel.runtime.standin.devices import Context, Device, Fault
 from tri_backend_intel.runtime.standin.objects import Refused
 from tri_core.lazy_dataclasses import dataclass
+from tri_runtime.simulator.reserved import Reserved, release, reserve, view
 
 __all__ = ["Block", "Usm"]
 
 _Bytes = npt.NDArray[np.uint8]
-_PAGE = mmap.PAGESIZE
 #: what nobody has written
 _UNWRITTEN = 0xA5
-
-
-def _function(name: str, result: Any, *parameters: Any) -> Any:
-    found = getattr(ctypes.CDLL(None, use_errno=True), name)
-    found.restype, found.argtypes = result, parameters
-    return found
-
-
-_mmap = _function(
-    "mmap",
-    ctypes.c_void_p,
-    ctypes.c_void_p,
-    ctypes.c_size_t,
-    ctypes.c_int,
-    ctypes.c_int,
-    ctypes.c_int,
-    ctypes.c_long,
-)
-_munmap = _function("munmap", ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
-_FAILED = ctypes.c_void_p(-1).value
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +36,7 @@ class Block:
     start: int
     data: _Bytes
     number: int
-    mapping: tuple[int, int]
+    reserved: Reserved
 
     @property
     def end(self) -> int:
@@ -90,11 +68,14 @@ class Usm:
             device.check()
             self._charge(device.root, nbytes)
         readable = kind != MemoryType.DEVICE
-        start, mapping = _mapped(nbytes, max(alignment, _PAGE), readable=readable)
-        data = _view(start, nbytes) if readable else np.empty(nbytes, np.uint8)
+        reserved = reserve(nbytes, max(alignment, mmap.PAGESIZE), readable=readable)
+        if reserved is None:
+            raise Refused(Result.ERROR_OUT_OF_HOST_MEMORY, f"{nbytes} bytes")
+        start = reserved.start
+        data = view(start, nbytes) if readable else np.empty(nbytes, np.uint8)
         data[:] = _UNWRITTEN
         self._numbers += 1
-        made = Block(context, kind, device, start, data, self._numbers, mapping)
+        made = Block(context, kind, device, start, data, self._numbers, reserved)
         place = bisect.bisect(self._starts, start)
         self._starts.insert(place, start)
         self._blocks.insert(place, made)
@@ -118,7 +99,7 @@ class Usm:
         del self._starts[place], self._blocks[place]
         if block.device is not None:
             block.device.root.used -= block.data.size
-        _munmap(*block.mapping)
+        release(block.reserved)
 
     def at(self, address: int) -> Block | None:
         """The allocation that has ``address``."""
@@ -131,7 +112,7 @@ class Usm:
         """``nbytes`` at ``address``, of an allocation or of the host's other memory; Fault beyond an allocation's end."""
         block = self.at(address)
         if block is None:
-            return _view(address, nbytes)
+            return view(address, nbytes)
         if address + nbytes > block.end:
             raise Fault(f"a copy of {nbytes} bytes at {address:#x} leaves an allocation of {block.data.size}")
         first = address - block.start
@@ -154,17 +135,3 @@ class Usm:
             for b in chosen.values()
             if b.context is context and (b.device is None or b.device.root is device.root or peers)
         ]
-
-
-def _mapped(nbytes: int, alignment: int, *, readable: bool) -> tuple[int, tuple[int, int]]:
-    """An aligned address, and the mapping that it lies in."""
-    size = -(-nbytes // _PAGE) * _PAGE + (alignment if alignment > _PAGE else 0)
-    rights = mmap.PROT_READ | mmap.PROT_WRITE if readable else 0
-    base = _mmap(None, size, rights, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
-    if base is None or base == _FAILED:
-        raise Refused(Result.ERROR_OUT_OF_HOST_MEMORY, f"{nbytes} bytes")
-    return -(-base // alignment) * alignment, (base, size)
-
-
-def _view(address: int, nbytes: int) -> _Bytes:
-    return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))

@@ -6,9 +6,6 @@ import ctypes
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from tri_backend_intel.runtime.level_zero.api.enums import (
     KernelIndirectAccessFlag,
@@ -21,17 +18,12 @@ from tri_backend_intel.runtime.standin.memory import Block
 from tri_backend_intel.runtime.standin.native import ArgumentBlock
 from tri_backend_intel.runtime.standin.objects import Object, Refused
 from tri_backend_intel.simulation import externals
-from tri_backend_intel.spirv.carried import Carried, carried_by
+from tri_backend_intel.spirv.carried import carried_by
 from tri_backend_intel.spirv.reader import SpirvModule, read_module
-from tri_core import mlir
 from tri_core.api import TargetKey, TriError
 from tri_core.lazy_dataclasses import dataclass
-from tri_core.plugins import manager
-from tri_core.target_selection import resolve
-from tri_runtime.simulator import Allocation, Machine, Memory, Program, Scene
-from tri_runtime.simulator.launch import symbols_of
-from tri_runtime.simulator.program import find_kernel
-from tri_runtime.simulator.values import shape_of, to_f32
+from tri_gpu_dialect.lowering.carried import Carried
+from tri_runtime.simulator.machine_level import MachineLevelKernel
 
 __all__ = ["BuildFailed", "BuildLog", "Kernel", "Module", "build", "native_image"]
 
@@ -74,7 +66,7 @@ class Module(Object):
             carried,
         )
         self.facts: SpirvModule = read_module(spirv)
-        self.program = _Runnable(carried)
+        self.program = _runnable(carried)
         #: names of kernels that a caller was shown, which it may still read
         self.names = [ctypes.create_string_buffer(name.encode()) for name in self.facts.kernels]
 
@@ -141,60 +133,31 @@ def _from_native(data: bytes, device: Device, version: int) -> bytes:
 
 @dataclass(frozen=True)
 class _Runnable:
-    """A carried kernel, decoded for the simulator at its first launch."""
+    """A kernel for the simulator."""
 
-    carried: Carried
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_decoded", None)
+    kernel: MachineLevelKernel
 
     def run(self, grid: tuple[int, int, int], arguments: Sequence[bytes], blocks: Sequence[Block]) -> None:
         """Run all work groups; Fault for what hardware does not survive."""
-        memory = Memory("global", scene=Scene())
-        for block in blocks:
-            name = f"allocation {block.number}"
-            memory.add(Allocation(name, block.start, block.data, True))
+        seen = [(f"allocation {block.number}", block.start, block.data) for block in blocks]
         try:
-            with mlir.session():
-                machine, _ = self._machine()
-                types = machine.program.types
-                values = [_value(t, a) for t, a in zip(types, arguments, strict=True)]
-                machine.run(grid, values, memory)
+            self.kernel.run(grid, arguments, seen)
         except TriError as error:
-            raise Fault(f"kernel {self.carried.entry}: {error}") from error
+            raise Fault(f"kernel {self.kernel.entry}: {error}") from error
 
-    def _machine(self) -> Any:
-        found = vars(self)["_decoded"]
-        if found is None:
-            found = self._decode()
-            object.__setattr__(self, "_decoded", found)
-        return found
 
-    def _decode(self) -> tuple[Machine, Any]:
-        carried = self.carried
-        target = resolve(TargetKey("intel", carried.arch))
-        manager().register_ir(mlir.registry, target)
-        spaces = {memory.name: memory.address_space for memory in target.spec.memories}
-        module = mlir.parse(carried.text)
-        machine = Machine(
-            program=Program(find_kernel(module, carried.entry), dict(externals())),
-            num_threads=carried.threads,
+def _runnable(carried: Carried) -> _Runnable:
+    return _Runnable(
+        MachineLevelKernel(
+            text=carried.text,
+            entry=carried.entry,
+            target=TargetKey("intel", carried.arch),
+            threads=carried.threads,
             threads_per_warp=carried.threads_per_warp,
-            shared_bytes=carried.shared,
-            shared_space=spaces["shared"],
-            global_spaces=(0, spaces["global"]),
-            symbols=symbols_of(module),
+            shared=carried.shared,
+            externals=externals(),
         )
-        return machine, module  # which owns what the machine reads
-
-
-def _value(kind: Any, data: bytes) -> int | float:
-    """An argument's bytes as the simulator takes it."""
-    shape = shape_of(kind)
-    raw = np.frombuffer(data, shape.dtype)[:1]
-    found = to_f32(raw) if shape.bf16 else raw
-    value: int | float = found[0].item()
-    return value
+    )
 
 
 class Kernel(Object):
