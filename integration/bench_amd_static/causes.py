@@ -8,9 +8,7 @@ __all__ = ["CAUSES"]
 
 #: kernel and label, ``chip: columns; ...``, cause
 _SAID = (
-    ("mxfp4_weights_matmul 64x64x128", "gfx942: waves", "B waits in LDS as bf16, 16 KiB of a group's 32, where Triton's waits as e2m1"),
-    ("mxfp4_weights_matmul 64x64x128", "gfx950: cycles", "1352 of the cycles are waits for loads into registers, issued in the same step; Triton's are copied to LDS two steps ahead, with a wait of 279"),
-    ("mxfp4_weights_matmul 64x64x128", "gfx1201: total waves", "e2m1 is widened and scaled by arithmetic on each element of both operands before the dot: 1846 instructions a step"),
+    ("mxfp4_weights_matmul 64x64x128", "gfx942: waves; gfx1201: waves", "B waits in LDS as bf16, 16 KiB of a group's 32, where Triton's waits as e2m1"),
     ("split_int8_matmul 16x128x128", "gfx1201: waves", "249 registers: all of a step's operands are read from LDS before its first WMMA"),
     ("convolution 3x3 64x64x32", "gfx1201: total waves", "117 registers, and a select for each element of what masked loads give; Triton's loads have a mask in their offset, too, but in 91"),
     ("grouped_attention D64", "gfx942: total; gfx950: total waves; gfx1201: total", "the loop is there twice, with the masks and without them, each with a last iteration: 128 MFMA for 64"),
@@ -21,7 +19,7 @@ _SAID = (
     ("grouped_attention capped D128", "gfx950: cycles", "2804 cycles are vector instructions for 2120: the cap's division takes its scaling and its correction, and 596 cycles are pairs for 192"),
     ("grouped_attention capped D128", "gfx1201: waves", "48 KiB of LDS: queries wait there beside keys and values, where Triton spills 1428 bytes"),
     ("causal_gradients D64", "gfx1201: total scratch", "the loop is there twice, with the mask and without it, each with 256 registers in use"),
-    ("chunk_states 64x64x64", "gfx942: cycles total waves; gfx950: cycles total; gfx1201: total waves", "masked rows of k make the loop two, and each is short: loads of the next step have 180 instructions to come, and waits take 2180 cycles of 3182"),
+    ("chunk_states 64x64x64", "gfx942: cycles total; gfx950: total; gfx1201: total waves", "masked rows of k make the loop two, one of them with an iteration behind it: 24 MFMA for 16; 6 cycles are above the goal on gfx942"),
     ("linear_attention D64", "gfx1201: total waves", "40 KiB of LDS, and the state's operand goes through it from registers that the accumulator holds"),
     ("rms_rope", "gfx950: total", "172 instructions for 149: loads of cosines have their own addresses"),
     ("recurrence 64x64", "gfx942: waves; gfx950: waves", "146 and 124 registers for 92: the next rows are loaded before the scan of these, and pairs of f32 take copies"),

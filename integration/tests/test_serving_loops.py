@@ -18,7 +18,9 @@ from tri_core.mlir import ir
 from tri_core.text import parse_module
 from tri_gpu_dialect.edit import all_ops, block_ops
 
-SERVING = [case for case in CASES if case.module.endswith("serving")]
+#: kernels beside those of serving whose operands are unpacked and scaled between load and dot
+_UNPACKED = ("mxfp4_weights_matmul",)
+SERVING = [case for case in CASES if case.module.endswith("serving") or case.kernel in _UNPACKED]
 PAGES = next(case for case in SERVING if case.kernel == "paged_decode")
 
 
@@ -48,6 +50,26 @@ def test_what_is_loaded_is_read_an_iteration_later(case: Case) -> None:
         for load in (op for body in found for op in body if global_load(op) is not None):
             readers = {use.owner.operation.name for use in load.results[0].uses}
             assert readers <= {"scf.yield", "ttg.local_store"}, str(load)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in SERVING if case.kernel in _UNPACKED], ids=lambda case: case.name
+)
+def test_what_stays_in_registers_is_loaded_behind_its_last_use(case: Case) -> None:
+    """A copy of what is loaded before would wait for it in the middle of the iteration."""
+    text = compiled(case, f"amd:{case.chip}", 2)
+    with mlir.session():
+        module = parse_module(text)
+        held = 0
+        for body in loops_of_dots(module):
+            loop, place = For(body[0].block.owner), {op: at for at, op in enumerate(body)}
+            for argument, value in zip(loop.carried, loop.yielded, strict=True):
+                load = None if isinstance(value.owner, ir.Block) else value.owner.operation
+                if load in place and global_load(load) is not None:
+                    held += 1
+                    last = max(place[use.owner.operation] for use in argument.uses)
+                    assert last < place[load], str(load)
+        assert held
 
 
 @pytest.mark.parametrize("target", ["nvidia:sm_80", "nvidia:sm_90a"])

@@ -86,7 +86,7 @@ PAIRS = [("e2m1", "e2m1"), ("e4m3", "e4m3"), ("e2m1", "e5m2"), ("bf16", "e2m1"),
 
 @pytest.mark.parametrize("by_columns", [True, False])
 @pytest.mark.parametrize(("left", "right"), PAIRS)
-@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950"])
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250"])
 def test_products(arch: str, left: str, right: str, by_columns: bool) -> None:
     rng = np.random.default_rng(11)
     m, n, block, depth = 32, 64, 64, 128
@@ -109,10 +109,16 @@ def test_products(arch: str, left: str, right: str, by_columns: bool) -> None:
 
 @pytest.mark.parametrize(
     ("arch", "kind", "most"),
-    [("gfx950", "e2m1", 470), ("gfx950", "e4m3", 525), ("gfx942", "e2m1", 1295), ("gfx942", "e4m3", 2745)],
-)
+    [
+        ("gfx950", "e2m1", 470), ("gfx950", "e4m3", 525), ("gfx942", "e2m1", 2425), ("gfx942", "e4m3", 5230),
+        ("gfx1201", "e2m1", 3100), ("gfx1201", "e4m3", 4145),
+    ],
+)  # fmt: skip
 def test_instructions(arch: str, kind: str, most: int) -> None:
-    """128 x 128 x 128, 4 warps; by the arithmetic of ``decompose-dot-scaled``: 4606, 3129, 6002, 8159."""
+    """128 x 128 x 128, 4 warps; by the arithmetic of ``decompose-dot-scaled``: 4606, 3129, 6002, 8159; 14839 and 3719 on gfx1201, with spills.
+
+    On gfx942 an iteration is there twice: the last one is behind the loop.
+    """
     made = compiled(f"amd:{arch}", kind, kind, (128, 128, 128))
     text = str(made.asm["amdgcn"])
     assert len(re.findall(r"^\t(?:[vs]|ds|buffer)_", text, re.MULTILINE)) <= most
@@ -127,7 +133,7 @@ def test_operands_beside_16_bits_are_converted_by_instructions(kind: str) -> Non
     assert text.count(f"\tv_cvt_scalef32_pk_bf16_{name}") == 2 * 128 * 128 // 2 // 256
 
 
-@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx1250"])
+@pytest.mark.parametrize("arch", ["gfx906", "gfx1030"])
 def test_others_have_the_arithmetic(arch: str) -> None:
     assert "upcast_mxfp" not in str(compiled(f"amd:{arch}", "e2m1", "e2m1", (32, 32, 64)).asm["ttgir"])
 

@@ -73,7 +73,7 @@ def _ttgir(target: Target, options: CommonOptions) -> Stage:
 
 def _ttir(target: Target) -> Stage:
     """Scaled dots stay where the matrix unit multiplies what conversions make of their operands."""
-    if not target.has("mfma"):
+    if not (target.has("mfma") or target.has("wmma")):
         return ttir_stage()
     return ttir_stage(native=("dot_scaled",), rewrites=(DecomposeDotScaled(refuses=obstacle),))
 

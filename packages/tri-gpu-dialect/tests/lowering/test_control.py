@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from tri_core import mlir
 from tri_core.errors import DeviceError, Unsupported
 from tri_core.mlir import session
 from tri_gpu_dialect.encodings import Blocked, Slice
-from tri_gpu_dialect.testing import TensorSpec, kernel, run
+from tri_gpu_dialect.testing import ReferencePrimitives, TensorSpec, kernel, run
 
 Array = npt.NDArray[Any]
 RNG = np.random.default_rng(29)
@@ -52,6 +53,30 @@ def test_tensors_and_scalars_are_carried_around_a_loop() -> None:
     found = apply(body, x, y, outputs=2)
     np.testing.assert_array_equal(found[0], a.astype(np.int32))
     np.testing.assert_array_equal(found[1], b.astype(np.int32))
+
+
+class _InWords(ReferencePrimitives):
+    carries_words = True
+
+
+@pytest.mark.parametrize("words", [ReferencePrimitives, _InWords])
+def test_bytes_are_carried_in_words_where_the_target_asks_for_it(words: type[ReferencePrimitives]) -> None:
+    spec = TensorSpec("i8", (1024,), Blocked((8,), (32,), (4,), (0,)))
+    with session():
+        type_ = spec.type
+    body = f"""{LIMITS}
+      %out0, %out1 = scf.for %k = %zero to %one step %one
+          iter_args(%a = %in0, %b = %in1) -> ({type_}, {type_}) : i32 {{
+        scf.yield %b, %a : {type_}, {type_}
+      }}"""
+    x, y = (RNG.integers(-128, 128, 1024).astype(np.int8) for _ in range(2))
+    found = [np.zeros_like(x), np.zeros_like(y)]
+    module = run(kernel([spec, spec], [spec, spec], body, warps=4, lanes=32), [x, y, *found], words=words)
+    np.testing.assert_array_equal(found[0], y)
+    np.testing.assert_array_equal(found[1], x)
+    (header,) = re.findall(r"\^bb\d+\((.*?: i\d+)\)", str(module))
+    carried = [part.split(": ")[1] for part in header.split(", ")][1:]
+    assert carried == (["i8"] * 16 if words is ReferencePrimitives else ["i32"] * 4)
 
 
 def test_a_loop_that_does_not_run_gives_its_start() -> None:

@@ -82,6 +82,7 @@ class AmdPrimitives(Primitives):
     """
 
     shares_addresses = True
+    carries_words = True
     no_assembly = "the LLVM in use assembles no AMD instructions inside of kernels"
 
     _buffer: GlobalBuffer | None = None

@@ -16,6 +16,7 @@ from dataclasses import field
 from tri_core.dialects.tt import DotOp
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.access import access_of, global_load
+from tri_core.ir.dots import is_dot
 from tri_core.ir.effects import (
     READ_DESCRIBED,
     READ_GLOBAL,
@@ -29,12 +30,13 @@ from tri_core.ir.effects import (
     may_have,
 )
 from tri_core.ir.regions import While
-from tri_core.ir.traits import is_rematerializable
+from tri_core.ir.traits import is_pure, is_rematerializable
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.origins import arguments_of, reaches
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.analysis.pressure import registers_of
 from tri_gpu_dialect.dialect import LocalAllocOp, LocalDeallocOp, WarpGroupDotOp
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import Blocked, MatrixEncoding
@@ -46,6 +48,7 @@ __all__ = [
     "is_dot_buffer",
     "obstacle",
     "pipelined_loads",
+    "unpacked_registers",
 ]
 
 #: effects that loads may not pass, or that other threads' memory may depend on
@@ -170,12 +173,33 @@ def is_dot_buffer(op: ir.Operation) -> bool:
 
 def feeds_matrix_unit(load: ir.Operation) -> bool:
     """Whether the result of ``load`` becomes an operand of a dot on a matrix instruction."""
-    return reaches(load.results, _is_matrix_operand, is_rematerializable)
+    return reaches(load.results, _is_matrix_operand, _makes_operands)
 
 
 def _feeds_dot(load: ir.Operation) -> bool:
     """Whether the result of ``load`` becomes an operand of a dot, on a matrix instruction or by multiply-add."""
-    return reaches(load.results, _is_operand, is_rematerializable)
+    return reaches(load.results, _is_operand, _makes_operands)
+
+
+def unpacked_registers(load: ir.Operation) -> int:
+    """Registers of a thread that the numbers take which ops that unpack (halves joined, scaled conversions) make of what ``load`` gives; 0 without any."""
+    most = 0
+
+    def through(op: ir.Operation) -> bool:
+        nonlocal most
+        if not _makes_operands(op):
+            return False
+        if not is_rematerializable(op):
+            most = max([most, *map(registers_of, op.results)])
+        return True
+
+    reaches(load.results, lambda _: False, through)
+    return most
+
+
+def _makes_operands(op: ir.Operation) -> bool:
+    """Whether what ``op`` computes is made of its operands' elements one by one, in whatever order: halves joined, numbers unpacked and scaled."""
+    return is_rematerializable(op) or (is_pure(op) and not len(op.regions) and not is_dot(op))
 
 
 def _is_operand(use: ir.OpOperand) -> bool:

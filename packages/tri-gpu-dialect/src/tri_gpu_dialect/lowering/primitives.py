@@ -100,6 +100,8 @@ class Primitives(abc.ABC):
     shares_addresses: ClassVar[bool] = False
     #: whether equal bits of a mask share one comparison, which lives longer then
     shares_comparisons: ClassVar[bool] = True
+    #: whether loops carry elements of 8 and 16 bits in words of 32, as loads give them: taken apart they would be waited for where they are loaded
+    carries_words: ClassVar[bool] = False
     #: whether a kernel with assertions is passed the slot of a record (:class:`tri_core.abi.HiddenParameters`)
     records_failures: ClassVar[bool] = False
 

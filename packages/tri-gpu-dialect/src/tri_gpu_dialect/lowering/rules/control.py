@@ -1,7 +1,7 @@
 """Structured control flow: the same ops with a tensor's registers in place of the tensor.
 
 Registers that hold copies are carried once.  Operands of matrix instructions are carried as the 32-bit words that
-they are read and used in, their results as the vectors that the target's words ask for
+they are read and used in, as is what loads gave in words where the target asks for it (``Primitives.carries_words``), their results as the vectors that the target's words ask for
 (``Primitives.carried_vector``), so that nothing is taken apart and put together again on the way round.
 """
 
@@ -65,11 +65,12 @@ def _carried(ctx: Lowering, type_: ir.Type) -> list[int]:
 
 
 def _per_word(ctx: Lowering, type_: ir.Type) -> int:
-    """How many registers of a tensor are carried in one word: several if it is a matrix instruction's operand."""
+    """How many registers of a tensor are carried in one word: several if it is a matrix instruction's operand, or what loads gave in words."""
     if not isinstance(type_, ir.RankedTensorType):
         return 1
     encoding = decode(type_.encoding)
-    if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):
+    operand = isinstance(encoding, DotOperand) and isinstance(encoding.parent, MatrixEncoding)
+    if not operand and (not ctx.hw.carries_words or isinstance(encoding, MatrixEncoding)):
         return 1
     bits = bit_width(ctx.storage(type_))
     group = 32 // bits if bits in (8, 16) else 1

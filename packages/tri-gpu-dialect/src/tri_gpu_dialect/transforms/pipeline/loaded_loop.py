@@ -10,7 +10,8 @@ becomes, with one buffer,
 
 Stage 0 has the loads, in the first cluster, the last stage what reads them, and the one before the stores to the buffers, in the last
 cluster: whatever the number of stages, there is one buffer, and what is loaded more than an iteration ahead is forwarded in registers.  What
-is read behind a dot and stays in registers is loaded behind its last use, into the registers that are free by then.
+stays in registers is loaded behind its last use, into the registers that are free by then: a copy of it would wait for it in the middle of the
+iteration.  Without buffers, whose loads are under way meanwhile, that is so of what is read behind a dot; the rest is issued first.
 Of two stages the last iteration is peeled, so no load in the loop is beyond the last iteration: none needs a mask for that.
 Loads without a buffer are *held*: they are not stored, but forwarded up to their use.  Rows and numbers beside the matrices (scales, zero points,
 sums of decays) always are, whatever they feed (:func:`with_rows`): a wait for one that was issued behind the loads of the next iteration would wait
@@ -31,7 +32,7 @@ from tri_core.ir.traits import replicates
 from tri_core.ir.views import defining_op
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads, pipelined_loads
+from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads, pipelined_loads, unpacked_registers
 from tri_gpu_dialect.analysis.pressure import accumulator_registers, operand_registers, registers_of
 from tri_gpu_dialect.edit import block_ops
 from tri_gpu_dialect.transforms.pipeline.building import build
@@ -87,13 +88,14 @@ def lacking_registers(
     have = unit.registers // -(-warps // unit.partitions)
     have = min(have, target.spec.limits.get("registers", have))
     loaded = sum(registers_of(op.results[0]) for op in loads.loads) * (stages - 1)
-    return max(accumulator_registers(loop) + operand_registers(loop) + loaded - have, 0)
+    unpacked = max((unpacked_registers(op) for op in loads.loads), default=0)
+    return max(accumulator_registers(loop) + operand_registers(loop) + loaded + unpacked - have, 0)
 
 
-def _last_use(value: ir.Value, rest: Sequence[ir.Operation]) -> int | None:
+def _last_use(value: ir.Value, rest: Sequence[ir.Operation], *, before_dots: bool) -> int | None:
     """The place in ``rest`` of what reads ``value``, or copies of it, last.
 
-    None where that is before the first dot, and where something else reads it: what runs ahead, or the next iteration.
+    None where that is before the first dot, unless ``before_dots``, and where something else reads it: what runs ahead, or the next iteration.
     """
     at = {op: place for place, op in enumerate(rest)}
     ahead, last = [value], 0
@@ -104,7 +106,7 @@ def _last_use(value: ir.Value, rest: Sequence[ir.Operation]) -> int | None:
         last = max([last, *(at[user] for user in users if user in at)])
         ahead += [user.results[0] for user in users if replicates(user)]
     first = next((place for place, op in enumerate(rest) if is_dot(op)), len(rest))
-    return last if last > first else None
+    return last if before_dots or last > first else None
 
 
 @dataclass
@@ -160,7 +162,10 @@ class LoadedLoop:
         places.update((op, Place(self.stages - 1, _REST + 2 * at)) for at, op in enumerate(rest))
         places.update((op, Place(self.stages - 2, _REST + 2 * len(rest))) for op in stores)
         for number in range(len(loaded)):
-            if number not in memory and (at := _last_use(loaded[number], rest)) is not None:
+            if (
+                number not in memory
+                and (at := _last_use(loaded[number], rest, before_dots=bool(memory))) is not None
+            ):
                 places[defining_op(loaded[number])] = Place(0, _REST + 2 * at + 1)
         for op in found.replaced(rest):
             del places[op]
