@@ -76,6 +76,7 @@ def test_no_driver_adds_f16_in_memory(name: str) -> None:
         ("SPV_INTEL_bfloat16_conversion", set()),
         ("SPV_INTEL_cache_controls", set()),
         ("SPV_INTEL_inline_assembly", set()),
+        ("SPV_INTEL_subgroups", set()),
     ],
 )
 def test_a_target_does_without_what_a_driver_lacks(extension: str, lost: set[str]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tri_backend_intel.operand_memory import AsRead, as_read
+from tri_backend_intel.dialect import Dpas
+from tri_backend_intel.operand_memory import AsRead, as_read, rows_read
+from tri_gpu_dialect.encodings import DotOperand
 from tri_gpu_dialect.layouts import (
     LANE,
     OFFSET,
@@ -53,3 +55,23 @@ def test_as_read_writers_meet_few_conflicts() -> None:
         _memory((64, 64), 16, writer, reader),
     )
     assert cycles(writer, chosen, 16, Banks()) < cycles(writer, plain, 16, Banks())
+
+
+@given(
+    rows=st.sampled_from([2, 4, 8]),
+    warps=st.sampled_from([(1, 1), (2, 2), (4, 1)]),
+    shape=st.sampled_from([(16, 32), (64, 32), (128, 64)]),
+)
+def test_left_operands_of_16_bits_lie_in_rows_over_the_lanes(
+    rows: int, warps: tuple[int, int], shape: tuple[int, int]
+) -> None:
+    dpas = Dpas(repeat_count=rows, warps_per_cta=warps)
+    operand = DotOperand(op_idx=0, parent=dpas, k_width=1)
+    reader, writer = operand.linear_layout(shape), of_boxes(shape, (1, 8), (1, 0))
+    memory = layout_for(AsRead().once(Written(shape, 16, writer, Banks()), reader, operand), shape)
+    whole = vector_access(reader, memory, 1).conversion
+    assert [*whole.packed(LANE), *whole.packed(REGISTER)[: rows.bit_length() - 1]] == [
+        1 << i for i in range(3 + rows.bit_length())
+    ]
+    assert vector_access(writer, memory, 8).width == 8
+    assert rows_read(operand, 8) == rows_read(DotOperand(op_idx=1, parent=dpas, k_width=2), 16) == 0

@@ -45,7 +45,7 @@ _COMMON_EXTENSIONS = (
     "SPV_KHR_shader_clock",
 )
 #: and those that code for every GPU may use
-_GPU_EXTENSIONS = (*_COMMON_EXTENSIONS, "SPV_INTEL_cache_controls")
+_GPU_EXTENSIONS = (*_COMMON_EXTENSIONS, "SPV_INTEL_cache_controls", "SPV_INTEL_subgroups")
 _BF16 = "SPV_INTEL_bfloat16_conversion"
 ASSEMBLY = "SPV_INTEL_inline_assembly"
 _DPAS = "SPV_INTEL_subgroup_matrix_multiply_accumulate"

@@ -15,7 +15,6 @@ from tri_core.api import Target
 from tri_core.dialects.tt.enums import InputPrecision
 from tri_gpu_dialect.policies.gpu import DotPolicy
 from tri_gpu_dialect.policies.matrix import MatrixInstruction
-from tri_gpu_dialect.policies.operands import InRows
 
 __all__ = ["dots"]
 
@@ -38,7 +37,7 @@ def dots(target: Target, options: IntelOptions) -> DotPolicy:
     return DotPolicy(
         instructions=_table(row.dpas_n, row.dpas_tf32),
         threads_per_warp=row.dpas_n,
-        operands=InRows() if row.block_io else AsRead(),
+        operands=AsRead(),
     )
 
 

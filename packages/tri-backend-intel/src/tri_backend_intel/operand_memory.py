@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tri_backend_intel.dialect.encoding import Dpas
 from tri_core.lazy_dataclasses import dataclass
-from tri_gpu_dialect.encodings import Encoding, SharedEncoding
+from tri_gpu_dialect.encodings import DotOperand, Encoding, SharedEncoding
 from tri_gpu_dialect.encodings.shared import SharedLinear
 from tri_gpu_dialect.layouts import BLOCK, LANE, OFFSET, REGISTER, LinearLayout, gf2
 from tri_gpu_dialect.plans.shared_cycles import cycles
 from tri_gpu_dialect.policies.operands import InRows, Written
 
-__all__ = ["AsRead", "as_read"]
+__all__ = ["AsRead", "as_read", "in_fragments", "rows_read"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,34 @@ class AsRead(InRows):
         writer, bits = tensor.writer, tensor.bits
         if any(map(any, writer.bases.get(BLOCK, ()))):
             return super().once(tensor, reader, operand)
+        if rows_read(operand, bits):
+            lanes = _columns(reader, (LANE,))
+            if _columns(writer, (REGISTER,))[:1] != lanes[:1] or not {*_columns(writer, (LANE,))} & {*lanes}:
+                # results of dots, which lanes have columns of: 533 instructions of gradients for 631
+                return super().once(tensor, reader, operand)
+            return SharedLinear.of(in_fragments(reader, rows_read(operand, bits)))
         made = [as_read(writer, reader, bits, swizzled=swizzled) for swizzled in (False, True)]
         return SharedLinear.of(min(made, key=lambda memory: cycles(writer, memory, bits, tensor.banks)))
+
+
+def rows_read(operand: Encoding | None, bits: int) -> int:
+    """How many rows of a fragment a sub-group reads at once, an element of ``bits`` for each lane; 0: not so."""
+    if not isinstance(operand, DotOperand) or not isinstance(operand.parent, Dpas) or operand.op_idx:
+        return 0
+    dpas = operand.parent
+    return (
+        dpas.repeat_count
+        if bits == 16 and dpas.depth == dpas.execution_size == 16 and dpas.repeat_count > 1
+        else 0
+    )
+
+
+def in_fragments(reader: LinearLayout, rows: int) -> LinearLayout:
+    """``offset -> coordinates``: a row over the lanes of ``reader``, ``rows`` of them after each other, then what is left."""
+    lanes, registers = (_columns(reader, (name,)) for name in (LANE, REGISTER))
+    near = [*lanes, *registers[: rows.bit_length() - 1]]
+    columns = gf2.complement([], 0, [*near, *(c for c in _columns(reader, reader.in_dims) if c not in near)])
+    return LinearLayout(((OFFSET, len(columns)),), reader.outs, tuple(columns))
 
 
 def as_read(writer: LinearLayout, reader: LinearLayout, bits: int, *, swizzled: bool) -> LinearLayout:

@@ -35,7 +35,7 @@ from tri_core.options import CommonOptions
 from tri_core.target import Target
 from tri_gpu_dialect.encodings import MatrixEncoding
 from tri_gpu_dialect.lowering import Access, AtomicAccess, Builder, Primitives, fill_format
-from tri_gpu_dialect.lowering.words import from_words
+from tri_gpu_dialect.lowering.words import from_words, to_words
 
 __all__ = ["PRECISE", "IntelPrimitives", "make_primitives"]
 
@@ -130,7 +130,12 @@ class IntelPrimitives(Primitives):
     ) -> ir.Value:
         """A load, with the cache control that is asked for where the device takes one."""
         pointer = self._controlled(b, pointer, access, store=False)
-        return super().load_global(b, pointer, type_, predicate, other, access)
+        # without blocks every register counts, and words that a branch gives take as many as elements
+        words = self._words(b, type_) if self._has_blocks else None
+        if words is None or access.volatile:
+            return super().load_global(b, pointer, type_, predicate, other, access)
+        other = None if other is None else b.bitcast(other, words)
+        return _elements(b, super().load_global(b, pointer, words, predicate, other, access), type_)
 
     def store_global(
         self, b: Builder, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None, access: Access
@@ -238,21 +243,35 @@ class IntelPrimitives(Primitives):
             )
         return call_builtin(b, symbol, list(args), [result])[0]
 
-    @property
-    def _through_local(self) -> bool:
-        """Whether operands of DPAS go through local memory."""
-        return self.target.has("dpas") and not self.target.has("2d-block-io")
-
     def load_shared(
         self, b: Builder, pointer: ir.Value, type_: ir.Type, predicate: ir.Value | None, align: int
     ) -> ir.Value:
         """Elements that share words of 32 bits come as such: the driver's compiler takes vectors of narrower ones apart."""
-        element = type_.element_type if isinstance(type_, ir.VectorType) else type_
-        count = 0 if element == type_ else type_.shape[0] * element.width // 32
-        if not self._through_local or element.width >= 32 or not count:
+        words = self._words(b, type_)
+        if words is None:
             return super().load_shared(b, pointer, type_, predicate, align)
-        words = super().load_shared(b, pointer, b.vector_type(b.i32, count), predicate, align)
-        return b.pack(from_words(b, b.unpack(words), element, type_.shape[0]))
+        return _elements(b, super().load_shared(b, pointer, words, predicate, align), type_)
+
+    def store_shared(
+        self, b: Builder, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None, align: int
+    ) -> None:
+        """As words of 32 bits, as :meth:`load_shared`."""
+        if self._has_blocks and self._words(b, value.type) is not None:
+            value = b.pack(to_words(b, b.unpack(value)))
+        super().store_shared(b, pointer, value, predicate, align)
+
+    @property
+    def _has_blocks(self) -> bool:
+        return self.target.has("2d-block-io")
+
+    def _words(self, b: Builder, type_: ir.Type) -> ir.Type | None:
+        """Words of 32 bits in place of a vector ``type_`` of narrower elements, on devices with DPAS; None where it stays."""
+        if not self.target.has("dpas") or not isinstance(type_, ir.VectorType):
+            return None
+        width, bits = type_.element_type.width, type_.element_type.width * type_.shape[0]
+        if width not in (8, 16) or bits % 32:
+            return None
+        return b.i32 if bits == 32 else b.vector_type(b.i32, bits // 32)
 
     # --- matrices -----------------------------------------------------------------------------------------
 
@@ -326,6 +345,11 @@ class IntelPrimitives(Primitives):
         rest = b.or_(b.add(y, one), b.shl(b.add(z, one), half))
         for word, value in enumerate((low, x, rest)):
             b.store(value, b.gep(record, b.int_(4 * word), b.i8), 4, volatile=True)
+
+
+def _elements(b: Builder, words: ir.Value, type_: ir.VectorType) -> ir.Value:
+    """``words`` of 32 bits as the vector that they are."""
+    return b.pack(from_words(b, b.unpack(words), type_.element_type, type_.shape[0]))
 
 
 def _printable(b: Builder, value: ir.Value, signed: bool, hex_: bool) -> tuple[str, ir.Value]:

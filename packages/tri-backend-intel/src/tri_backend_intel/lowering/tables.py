@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri_backend_intel.lowering import tiles
+from tri_backend_intel.lowering import block_reads, tiles
 from tri_core.api import CommonOptions, Target
 from tri_core.plugins import manager
 from tri_gpu_dialect.lowering import LoweringTable, generic_table
@@ -18,4 +18,6 @@ def make_table(target: Target, options: CommonOptions) -> LoweringTable:
     table = generic_table()
     if target.has("dpas"):
         table.update(tiles.RULES if target.has(BLOCKS) else tiles.SLICES)
+    if target.has("dpas") and target.has(block_reads.EXTENSION):
+        block_reads.add_rules(table)
     return manager().lowering(table, target, options)

@@ -17,9 +17,9 @@ from tri_backend_intel.transforms.fold_tiles import maker_of
 from tri_backend_intel.transforms.surfaces import ANY, BASE, LEAST_WIDTH, MOST, PITCH, X_BYTES, constant_of
 from tri_core.api import Pass, StageContext
 from tri_core.ir.regions import For, If, is_loop
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.lazy_dataclasses import dataclass
-from tri_core.mlir import ir
+from tri_core.mlir import arith, ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.ranges import Ranges
@@ -265,6 +265,12 @@ class _Surface:
             grows = op.name == "arith.addi" or all(self.known.ranges.of(v).low >= 0 for v in op.operands)
             if grows and parts[0] is not None and parts[1] is not None:
                 return _binary(op.name, parts[0], parts[1])
+        if isa(op, arith.DivSIOp) and self.known.ranges.of(cast(op, arith.DivSIOp).lhs).low >= 0:
+            # which iteration it is, of the variable of a loop
+            view = cast(op, arith.DivSIOp)
+            whole, number = self.last(view.lhs), constant_of(view.rhs)
+            if whole is not None and number is not None and number > 0:
+                return _binary(op.name, whole, constant(64, number))
         return None
 
     def _last_of_loop(self, value: ir.Value) -> ir.Value | None:
