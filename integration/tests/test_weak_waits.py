@@ -10,7 +10,7 @@ import pytest
 
 import tri
 import tri.language as tl
-from tri.interpreter import KernelDeadlock
+from tri.interpreter import KernelDeadlock, turns
 from tri_core.errors import SimulationError
 from tri_core.notices import WeakWaitWarning
 
@@ -253,3 +253,32 @@ def test_simulated_programs_that_count_wait(kernel: Any, target: str, schedule: 
     assert caught.value.check == "deadlock"
     assert caught.value.message.count("byte 0 of array 'flag'") == 2
     assert caught.value.message.count("test_weak_waits.py:") >= 2
+
+
+@tri.jit
+def looks_elsewhere_at_times(flag: Any, other: Any, out: Any) -> None:
+    turns: Any = 0
+    seen: Any = 0
+    if tl.program_id(0) == 0:
+        while tl.load(flag) == 0:
+            turns += 1
+            if turns % 1024 == 0:
+                seen = tl.load(other)
+        tl.store(out, seen + 1)
+    else:
+        tl.store(flag, 1)
+
+
+@pytest.mark.filterwarnings("ignore::tri_core.notices.WeakWaitWarning")
+def test_a_wait_that_decides_by_its_turns_lets_others_run(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "_MOST_RETRIES", 1 << 13)
+    out = np.zeros(1, np.int32)
+    with tri.interpret(races=False):
+        looks_elsewhere_at_times[(2,)](np.zeros(1, np.int32), np.full(1, 6, np.int32), out)
+    assert out[0] == 7
+    [record] = caplog.records
+    assert "program (0, 0, 0) has loaded element 0 of 'flag'" in record.getMessage()
+    assert "8192 times" in record.getMessage()
+    assert "test_weak_waits.py:" in record.getMessage()

@@ -6,6 +6,7 @@ nobody waits runs in the launch's thread alone.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
@@ -21,6 +22,8 @@ from tri_core.errors import SourceLocation
 from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Turns"]
+
+logger = logging.getLogger(__name__)
 
 Place = tuple[int, int, int]
 
@@ -142,6 +145,22 @@ class Turns:
         if _are_same(before, repeated.variables):
             for _ in range(_PATIENCE):
                 self.ask(lambda: f"{what()}, by plain loads")
+        elif repeated.count >= _MOST_RETRIES and self._present is not None:
+            # it may be at work, so that no number of loads is a deadlock; what it may wait for gets its turn
+            if repeated.count == _MOST_RETRIES:
+                self._warn(self._present, what(), repeated.count)
+            self._hand_over(self._present)
+
+    def _warn(self, present: _Program, what: str, count: int) -> None:
+        """Log that a program may be waiting for ever."""
+        logger.warning(
+            "program %s has loaded %s %d times%s while no memory changed: if it waits there, it may never end; wait by volatile "
+            "loads or atomics",
+            present.place,
+            what,
+            count,
+            _at(here()),
+        )
 
     def _work(self, place: Place | None) -> None:
         """Run the program ``place``, and those that nobody has begun."""
