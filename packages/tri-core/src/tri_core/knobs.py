@@ -173,7 +173,7 @@ CORE = KnobGroup(
         ),
         Knob(
             name="CACHE_REMOTE",
-            help="URL of a cache elsewhere, through fsspec or Redis: s3://bucket/tri, file:///shared/tri, redis://host",
+            help="URL of a cache elsewhere, through fsspec, Redis or a class: s3://bucket/tri, redis://host, python:module:Class",
         ),
         Knob(name="CACHE_KEY", help="the key that entries of the remote cache are signed by"),
         Knob(name="CACHE_KEY_FILE", parse=parse_file, help="a file with that key, in place of TRI_CACHE_KEY"),

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -271,3 +271,38 @@ def test_what_lacks_is_said_once(
         assert len(warned) == 1
         with pytest.raises(RemoteCacheError):
             open_remote()
+
+
+class Kept:
+    """Bytes by key, in this process."""
+
+    kept: ClassVar[dict[str, bytes]] = {}
+
+    def __init__(self, url: str, timeout: float) -> None:
+        assert url.startswith("python:")
+        assert timeout == 30.0
+
+    def get(self, key: str) -> bytes | None:
+        return self.kept.get(key)
+
+    def put(self, key: str, content: bytes) -> None:
+        self.kept[key] = content
+
+    def keys(self) -> Iterator[str]:
+        return iter(self.kept)
+
+
+def test_a_class_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Kept, "kept", {})
+    remote = _remote(f"python:{__name__}:Kept")
+    remote.put(KEY, b"kernel")
+    assert remote.get(KEY) == b"kernel"
+    assert remote.get(OTHER) is None
+    assert list(remote.pull()) == [(KEY, b"kernel")]
+
+
+@pytest.mark.parametrize("name", ["os.path:Nothing", "no_such_module:Class", "os", ":Class", ""])
+def test_a_class_that_is_not_there(name: str) -> None:
+    with pytest.raises(RemoteCacheError, match=r"cannot be used.*") as told:
+        transports.prepare(f"python:{name}")
+    assert "python:module:Class" in str(told.value)

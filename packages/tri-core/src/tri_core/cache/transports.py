@@ -1,4 +1,4 @@
-"""Ways to a remote store, by URL: file systems that fsspec knows, and Redis.
+"""Ways to a remote store, by URL: file systems that fsspec knows, Redis, and classes of programs (``python:module:Class``).
 
 Nothing here waits less, or fails otherwise, than the library below: :mod:`tri_core.cache.remote` bounds both.
 """
@@ -17,6 +17,7 @@ __all__ = ["Transport", "prepare", "redacted"]
 SUFFIX = ".entry"
 _REDIS = frozenset({"redis", "rediss", "unix"})
 _PREFIX = "tri:"
+_PYTHON = "python"
 
 
 class Transport(Protocol):
@@ -51,6 +52,8 @@ def prepare(url: str) -> _Opener:
     if scheme in _REDIS:
         _imported("redis", url, "redis")
         return RedisTransport
+    if scheme == _PYTHON:
+        return _named(url)
     fsspec = _imported("fsspec", url, "remote")
     try:
         fsspec.get_filesystem_class(scheme or "file")
@@ -60,6 +63,19 @@ def prepare(url: str) -> _Opener:
             remedy="install the package that fsspec names for it, or use another URL",
         ) from error
     return FileTransport
+
+
+def _named(url: str) -> _Opener:
+    """The class of ``python:module:Class``."""
+    module, _, name = url.removeprefix(f"{_PYTHON}:").partition(":")
+    try:
+        found: _Opener = getattr(import_module(module), name)
+    except (AttributeError, ImportError, ValueError) as error:
+        raise RemoteCacheError(
+            f"the remote cache {url} cannot be used: {error}",
+            remedy="name a module that can be imported and a class of it: python:module:Class",
+        ) from error
+    return found
 
 
 def _imported(name: str, url: str, extra: str) -> Any:

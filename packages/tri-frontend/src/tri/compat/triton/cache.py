@@ -79,6 +79,22 @@ class CacheManager:
     def __init__(self, key: str, override: bool = False, dump: bool = False) -> None:
         self.key = key
 
+    def get_file(self, filename: str) -> str | None:
+        """The path of ``filename``; None when it is not there."""
+        raise NotImplementedError
+
+    def put(self, data: str | bytes, filename: str, binary: bool = True) -> str:
+        """Write ``filename``; its path."""
+        raise NotImplementedError
+
+    def get_group(self, filename: str) -> dict[str, str] | None:
+        """The group put under ``filename``, name to path; None when there is none."""
+        raise NotImplementedError
+
+    def put_group(self, filename: str, group: Mapping[str, str]) -> str:
+        """Remember ``group`` (name to path) under ``filename``."""
+        raise NotImplementedError
+
 
 class FileCacheManager(CacheManager):
     """Files in a folder named by ``key``, below tri's cache (or, for dumps, its dump folder)."""
@@ -151,19 +167,23 @@ def _own_folder() -> Path:
     return Path(folder)
 
 
-def get_cache_manager(key: str) -> FileCacheManager:
-    """The files of ``key``."""
-    return FileCacheManager(_key_folder(key))
+def get_cache_manager(key: str) -> Any:
+    """The files of ``key``, by the class that ``TRITON_CACHE_MANAGER`` names, else :class:`FileCacheManager`."""
+    return _manager_class()(_key_folder(key))
 
 
-def get_dump_manager(key: str) -> FileCacheManager:
+def get_dump_manager(key: str) -> Any:
     """The files of ``key`` in the dump folder."""
-    return FileCacheManager(_key_folder(key), dump=True)
+    return _manager_class()(_key_folder(key), dump=True)
 
 
-def get_override_manager(key: str) -> FileCacheManager:
+def get_override_manager(key: str) -> Any:
     """As :func:`get_dump_manager`: tri overrides stages through ``tri compile``."""
-    return FileCacheManager(_key_folder(key), override=True)
+    return _manager_class()(_key_folder(key), override=True)
+
+
+def _manager_class() -> Any:
+    return group("cache").manager_class or FileCacheManager
 
 
 def _key_folder(key: str) -> str:

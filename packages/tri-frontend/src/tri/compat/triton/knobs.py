@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tri.compat.triton import settings
+from tri.compat.triton.cache import FileCacheManager
 from tri.compat.triton.groups import group, in_force, keeps_files, said
 from tri.compat.triton.hooks import (
     AutotuneListener,
@@ -84,6 +85,8 @@ __all__ = [
 
 #: whether assignments are written to the environment, for processes that this one starts
 propagate_env = True
+#: the remote cache that goes through the manager that ``TRITON_CACHE_MANAGER`` names
+_MANAGED = "python:tri.compat.triton.remote:ManagerTransport"
 _CHECKER = "tri checks kernels under tri.interpret() (memory, races) and with debug=True"
 
 
@@ -110,9 +113,9 @@ class build_knobs(base_knobs):
 class redis_knobs(base_knobs):
     """Of a remote cache."""
 
-    key_format = env_str("TRITON_REDIS_KEY_FORMAT", "triton:{key}:{filename}")
-    host = env_str("TRITON_REDIS_HOST", "localhost")
-    port = env_int("TRITON_REDIS_PORT", 6379)
+    key_format = env_str("TRITON_REDIS_KEY_FORMAT", "triton:{key}:{filename}", effect=True)
+    host = env_str("TRITON_REDIS_HOST", "localhost", effect=True)
+    port = env_int("TRITON_REDIS_PORT", 6379, effect=True)
 
 
 class cache_knobs(base_knobs):
@@ -122,8 +125,8 @@ class cache_knobs(base_knobs):
     dump_dir = env_str_callable_default("TRITON_DUMP_DIR", lambda: cache_dir("dump"), effect=True)
     override_dir = env_str_callable_default("TRITON_OVERRIDE_DIR", lambda: cache_dir("override"), effect=True)
     dir = env_str_callable_default("TRITON_CACHE_DIR", lambda: cache_dir("cache"), effect=True)
-    manager_class = env_class("TRITON_CACHE_MANAGER", "CacheManager")
-    remote_manager_class = env_class("TRITON_REMOTE_CACHE_BACKEND", "RemoteCacheBackend")
+    manager_class = env_class("TRITON_CACHE_MANAGER", "CacheManager", effect=True)
+    remote_manager_class = env_class("TRITON_REMOTE_CACHE_BACKEND", "RemoteCacheBackend", effect=True)
 
     def get_triton_dir(self, dirname: str) -> str:
         """``dirname`` in Triton's folder."""
@@ -297,6 +300,12 @@ def _kernels(text: str | None) -> Path | None:
     return Path(group("cache").dir) / "tri" if keeps_files(text) else None
 
 
+def _remote(text: str | None) -> str | None:
+    """The way through the cache manager that a program chose, which may keep kernels elsewhere."""
+    chosen = said("cache.manager_class", text)
+    return None if chosen in (None, FileCacheManager) else _MANAGED
+
+
 def _folder(switch: str, where: str) -> core_knobs.Alias:
     """The folder ``cache.<where>`` if ``switch`` is on."""
     return lambda text: Path(getattr(group("cache"), where)) if said(switch, text) else None
@@ -311,6 +320,7 @@ ALIASES: dict[str, core_knobs.Alias] = {
         if knob.knob
     },
     "CACHE_DIR": _kernels,
+    "CACHE_REMOTE": _remote,
     "DUMP_DIR": _folder("compilation.dump_ir", "dump_dir"),
     "NVIDIA_LIBDEVICE": _same("nvidia.libdevice_path"),
     "OVERRIDE_DIR": _folder("compilation.override", "override_dir"),

@@ -135,8 +135,9 @@ _COMBINES = {
     "_sum_combine": "tri.language.standard:sum_combine",
     "_xor_combine": "tri.language.standard:xor_combine",
 }
-_REMOTE = ("RedisRemoteCacheBackend", "RemoteCacheBackend", "RemoteCacheManager")
-_NO_REMOTE = "kernels are kept in a folder: put TRI_CACHE_DIR on a disk that machines share"
+_REMOTE = {
+    n: f"{_HERE}.remote:{n}" for n in ("RedisRemoteCacheBackend", "RemoteCacheBackend", "RemoteCacheManager")
+}
 #: modules that Triton's modules hold under names of their own
 _KNOBS = {"knobs": "triton.knobs"}
 _CORE = {"core": "triton.language.core"}
@@ -216,8 +217,7 @@ MODULES: dict[str, Module] = {
     # --- the runtime
     "triton.runtime": Module(
         ("tri",),
-        {**_JIT, **_ERRORS, **{n: _DRIVER[n] for n in ("driver",)}},
-        refused=dict.fromkeys(_REMOTE, _NO_REMOTE),
+        {**_JIT, **_ERRORS, **_REMOTE, **{n: _DRIVER[n] for n in ("driver",)}},
     ),
     "triton.runtime.jit": Module(
         ("tri", "tri.jit"),
@@ -241,7 +241,7 @@ MODULES: dict[str, Module] = {
     "triton.runtime.driver": Module((), _DRIVER),
     "triton.runtime.cache": Module(
         (f"{_HERE}.cache",),
-        refused=dict.fromkeys(_REMOTE, _NO_REMOTE),
+        _REMOTE,
         modules=_KNOBS,
     ),
     "triton.runtime.errors": Module((), _ERRORS),
