@@ -19,6 +19,8 @@ _HERE = Path(__file__).parent
 PAGE = _HERE.parents[1] / "docs" / "compat-names.md"
 #: parameters that nobody names: of libdevice's functions, and variable ones
 _POSITIONAL = re.compile(r"\*|arg\d+$")
+#: the head of the table of modules that are not there
+_ABSENT = ("## Modules that are absent", "", "| module | names | |", "| --- | --- | --- |")
 _KEYWORDS = frozenset({"_semantic", "_generator", "_builder"})
 
 
@@ -26,13 +28,17 @@ def page() -> str:
     """The text of the page."""
     wheel = json.loads((_HERE / "names.json").read_text())
     counts: Counter[str] = Counter()
-    sections = []
+    sections, absent = [], []
     with compat.installed():
         for module, names in wheel["modules"].items():
             rows = [(name, *status(module, name, entry)) for name, entry in names.items()]
             counts.update(word for _, word, _ in rows)
-            if rows:
+            missing = _missing(module)
+            if rows and missing is None:
                 sections.append(_section(module, rows))
+            elif rows:
+                absent.append(f"| `{module}` | {len(rows)} | {missing} |")
+    sections.append("\n".join([*_ABSENT, *absent, ""]))
     total = ", ".join(f"{counts[word]} {word}" for word in sorted(counts))
     head = (
         "# Triton's names\n\n"
@@ -40,6 +46,15 @@ def page() -> str:
         "is absent says so when it is asked for. Made by `python -m integration.triton_names`.\n"
     )
     return "\n".join([head, *sections, _variables(wheel["variables"])])
+
+
+def _missing(module: str) -> str | None:
+    """Why ``module`` cannot be imported, as its error says it; None where it can be."""
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        return str(error).partition(": ")[2] or str(error)
+    return None
 
 
 def status(module: str, name: str, entry: dict[str, Any]) -> tuple[str, str]:

@@ -115,9 +115,9 @@ def row_of(name: str) -> Module | None:
         return MODULES.get(name)
     from tri_core.plugins import manager
 
-    namespace, _, child = name.removeprefix(f"{EXTRA}.").partition(".")
+    namespace = name.removeprefix(f"{EXTRA}.").partition(".")[0]
     known = any(extension.namespace == namespace for extension in manager().languages())
-    return vendor(namespace)[name] if known and child in ("", "libdevice") else None
+    return vendor(namespace).get(name) if known else None
 
 
 class Finder(importlib.metadata.DistributionFinder):

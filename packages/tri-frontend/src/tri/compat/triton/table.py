@@ -147,11 +147,16 @@ _MATH_SOURCES = ("tri.language.math", "tri.language.extra.libdevice")
 _LIBDEVICE = ("tri.language.extra.libdevice", "tri.language.math")
 
 
+#: modules of Triton's vendors whose names are all in the vendor's namespace
+_OF_VENDORS = ("gdc", "utils")
+
+
 def vendor(namespace: str) -> dict[str, Module]:
-    """``extra.<vendor>`` and its libdevice: what the vendor's backend adds to the language, and the shared one."""
-    path = f"{EXTRA}.{namespace}"
+    """``extra.<vendor>`` and the modules in it: what the vendor's backend adds to the language, and the shared libdevice."""
+    path, own = f"{EXTRA}.{namespace}", Module((f"tri.language.extra:{namespace}",))
     return {
-        path: Module((f"tri.language.extra:{namespace}",)),
+        path: own,
+        **{f"{path}.{name}": own for name in _OF_VENDORS},
         f"{path}.libdevice": Module((f"tri.language.extra:{namespace}.libdevice", *_LIBDEVICE)),
     }
 
