@@ -8,12 +8,13 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tri
-from tri_core import tracebacks
-from tri_core.errors import InternalError, LaunchError
+from tri_core import knobs, tracebacks
+from tri_core.errors import InternalError, LaunchError, TriError
 
 SCRIPT = """
 import threading
@@ -38,6 +39,21 @@ def grid(facts):
 def launch(kernel, grid):
     kernel[grid](np.zeros(4, np.int32), 1000)
 
+"""
+
+#: a test whose kernel has a mistake
+TEST = """
+import numpy as np
+import tri
+import tri.language as tl
+
+@tri.jit
+def kernel(x):
+    tl.store(x, nothing)
+
+def test_kernel():
+    with tri.target("cpu"):
+        kernel[(1,)](np.zeros(4, np.int32))
 """
 
 #: what the script ends with, the lines of the user's frames, and the message
@@ -112,7 +128,7 @@ def raised(make: Callable[[], Exception]) -> Exception:
         raise make()
 
     @tri.jit
-    def kernel():
+    def kernel() -> None:
         pass
 
     try:
@@ -122,14 +138,68 @@ def raised(make: Callable[[], Exception]) -> Exception:
     return threads[0]
 
 
-def test_the_error_stays_whole() -> None:
+def test_what_a_program_catches_has_its_own_frames() -> None:
     error = raised(lambda: ValueError("x"))
     assert isinstance(error, LaunchError)
+    assert [frame.name for frame in traceback.extract_tb(error.__traceback__)] == ["raised"]
+    assert isinstance(error.__cause__, ValueError)
+    assert [frame.name for frame in traceback.extract_tb(error.__cause__.__traceback__)] == ["fail"]
+
+
+def test_a_knob_keeps_the_frames_of_what_is_caught() -> None:
+    with knobs.scope(FULL_TRACEBACK=True):
+        error = raised(lambda: ValueError("x"))
     before = traceback.format_exception(error)
+    assert len(before) > 8
     with tracebacks.shortened(error):
         assert len(traceback.format_exception(error)) < len(before)
-        assert error.__cause__ is not None
     assert traceback.format_exception(error) == before
+
+
+def _fails(kernel: Any, name: str) -> None:
+    """Call ``kernel`` by ``name``, without its argument."""
+    if name == "[]":
+        kernel[(1,)]()
+    elif name == "compile":
+        tri.compile("no-such-file.ttir", "fake:one")
+    else:
+        getattr(kernel, name)(grid=(1,))
+
+
+@tri.jit
+def _needs(x: Any) -> None:
+    pass
+
+
+_TUNED: Any = tri.autotune([tri.Config({})], key=[])(_needs)
+_COMPUTED: Any = tri.heuristics({})(_needs)
+
+
+@pytest.mark.parametrize("name", ["[]", "run", "warmup", "compile"])
+@pytest.mark.parametrize("kernel", [_needs, _TUNED, _COMPUTED], ids=["kernel", "tuned", "computed"])
+def test_each_way_in(kernel: Any, name: str) -> None:
+    with pytest.raises(TriError) as told:
+        _fails(kernel, name)
+    assert [frame.name for frame in traceback.extract_tb(told.value.__traceback__)] == [
+        "test_each_way_in",
+        "_fails",
+    ]
+    assert not any("/src/tri" in line for line in traceback.format_exception(told.value))
+
+
+def test_pytest_says_it_in_ten_lines(tmp_path: Path) -> None:
+    (tmp_path / "test_kernel.py").write_text(TEST)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "TRI_INTERPRET": "0"},
+    )
+    said = done.stdout.partition("= FAILURES =")[2].partition("= short test summary")[0].splitlines()[1:]
+    assert "E           tri_core.errors.CompilationError: 'nothing' is not defined" in said
+    assert len([line for line in said if line]) <= 10, done.stdout
+    assert not any("site-packages" in line or "/tri/" in line for line in said)
 
 
 def test_bugs_are_shown_whole() -> None:

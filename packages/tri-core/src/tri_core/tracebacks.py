@@ -1,12 +1,14 @@
 """Tracebacks of errors as their readers need them: the user's own lines and the message.
 
-Where Python prints a :class:`~tri_core.errors.TriError` that nobody caught, in a thread too, the frames of tri and of
-its plugins are left out, and so are causes that are made of such frames alone.  ``TRI_FULL_TRACEBACK=1`` keeps all.
-What a program catches, a debugger or a log sees is whole.  A bug of tri or of a plugin is shown whole, too.
+A :class:`~tri_core.errors.TriError` that leaves tri by a launch or a compile loses the frames of tri and of its plugins
+(:func:`shorten`), and causes that are made of such frames alone: pytest, logs and debuggers show it in a few lines.  One
+that leaves tri elsewhere loses them where Python prints it (:func:`install`).  ``TRI_FULL_TRACEBACK=1`` keeps all.  A bug
+of tri or of a plugin stays whole, too.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 import sysconfig
 import threading
@@ -19,7 +21,7 @@ from types import TracebackType
 from tri_core import knobs
 from tri_core.errors import BackendError, InternalError, PluginError, TriError
 
-__all__ = ["install", "lines_of", "shortened"]
+__all__ = ["install", "lines_of", "shorten", "shortened"]
 
 #: errors whose inner frames are what there is to report
 _WHOLE = (InternalError, BackendError, PluginError)
@@ -55,21 +57,49 @@ def _is_short(error: BaseException | None) -> bool:
 @contextmanager
 def shortened(error: BaseException | None) -> Iterator[None]:
     """In a ``with`` block, ``error`` and its causes have the user's frames alone; then they are as they were."""
-    hidden = _hidden() if _is_short(error) else frozenset()
-    before: list[tuple[BaseException, TracebackType | None, BaseException | None, bool]] = []
-    seen = error if hidden else None
-    while seen is not None and all(seen is not one for one, *_ in before):
-        cause = seen.__cause__ if seen.__suppress_context__ else seen.__context__
-        before.append((seen, seen.__traceback__, seen.__cause__, seen.__suppress_context__))
-        seen.__traceback__ = _of_user(seen.__traceback__, hidden)
-        is_ours = cause is None or _of_user(cause.__traceback__, hidden) is None
-        seen.__cause__ = None if is_ours else cause
-        seen = seen.__cause__
+    chain = list(_chain(error)) if _is_short(error) else []
+    before = [(one, one.__traceback__, one.__cause__, one.__suppress_context__) for one, _ in chain]
+    for one, cause in chain:
+        one.__traceback__ = _of_user(one.__traceback__, _hidden())
+        one.__cause__ = None if _is_ours(cause) else cause
     try:
         yield
     finally:
         for one, frames, cause, suppress in before:
             one.__traceback__, one.__cause__, one.__suppress_context__ = frames, cause, suppress
+
+
+def shorten(error: TriError) -> None:
+    """Leave ``error`` and its causes the user's frames alone, for the ``raise`` of the function that a program calls::
+
+        except TriError as error:
+            shorten(error)
+            raise
+
+    What ``error`` was raised from stays its cause; what it was raised beside is no longer shown where no user's frame is in it.
+    """
+    if not _is_short(error):
+        return
+    for one, cause in list(_chain(error)):
+        one.__traceback__ = _of_user(one.__traceback__, _hidden())
+        if cause is not None and _is_ours(cause):
+            one.__suppress_context__ = True
+            cause.__traceback__ = None
+
+
+def _chain(error: BaseException | None) -> Iterator[tuple[BaseException, BaseException | None]]:
+    """``error`` and its causes, down to the first that is tri's own matter, each with its cause."""
+    seen = set[int]()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        cause = error.__cause__ if error.__suppress_context__ else error.__context__
+        yield error, cause
+        error = None if _is_ours(cause) else cause
+
+
+def _is_ours(cause: BaseException | None) -> bool:
+    """True where no frame of the user's is in ``cause``."""
+    return cause is None or _of_user(cause.__traceback__, _hidden()) is None
 
 
 def lines_of(error: TriError) -> list[str]:
@@ -78,6 +108,7 @@ def lines_of(error: TriError) -> list[str]:
         return "".join(traceback.format_exception(error)).rstrip().split("\n")
 
 
+@functools.cache
 def _hidden() -> frozenset[str]:
     """The top-level packages whose frames are left out: tri's and its plugins'."""
     return _OWN | {point.module.partition(".")[0] for point in entry_points(group=_GROUP)}

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tri_core.errors import TriError
+from tri_core.tracebacks import shorten
+
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel, IRSource, Source
     from tri_core.options import CommonOptions
@@ -28,5 +31,9 @@ def compile(  # noqa: A001  Triton's name
     from tri.launch.files import FileSource
     from tri_core.compiler import compile as compile_source
 
-    source = FileSource.from_file(src) if isinstance(src, (str, Path)) else src
-    return compile_source(source, target, options)
+    try:
+        source = FileSource.from_file(src) if isinstance(src, (str, Path)) else src
+        return compile_source(source, target, options)
+    except TriError as error:
+        shorten(error)
+        raise

@@ -14,6 +14,7 @@ from tri.kernel import OPTIONS, Kernel, KernelLauncher, KernelParameter, KernelV
 from tri.launch.request import REQUEST, arguments_only, grid_and_warmup, start, warm_up_keywords
 from tri_core import forks, knobs
 from tri_core.errors import OptionError, OutsideKernel, TriError
+from tri_core.tracebacks import shorten
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
@@ -66,23 +67,27 @@ class JITFunction(Kernel):
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """The kernel over ``grid``: one to three numbers of programs, or a function of the arguments by name."""
         if self.pre_run_hooks or self.interpreted or grid is None or forced() is not None:
-            return lambda *args, **kwargs: start(self, grid, args, kwargs)
+            return functools.partial(start, self, grid)
         return MethodType(self._dispatcher.call, grid)
 
     def run(self, /, *args: Any, **kwargs: Any) -> Any:
         """Launch over ``grid=``, or only compile with ``warmup=True``; the compiled kernel."""
-        if self._launches_plainly(kwargs):  # as ``self[grid]``, with as little work before it
-            grid, _ = kwargs.pop("grid"), kwargs.pop("warmup", None)
+        try:
+            if self._launches_plainly(kwargs):  # as ``self[grid]``, with as little work before it
+                grid, _ = kwargs.pop("grid"), kwargs.pop("warmup", None)
+                return self._dispatcher.call(grid, *args, **kwargs)
+            grid, warmup = grid_and_warmup(kwargs)
+            kwargs = arguments_only(kwargs)
+            for hook in self.pre_run_hooks:
+                hook(*args, **kwargs)
+            if warmup:
+                return self._dispatcher.warm_up(args, kwargs)
+            if self.is_interpreted:
+                return self._interpret(grid, args, kwargs)
             return self._dispatcher.call(grid, *args, **kwargs)
-        grid, warmup = grid_and_warmup(kwargs)
-        kwargs = arguments_only(kwargs)
-        for hook in self.pre_run_hooks:
-            hook(*args, **kwargs)
-        if warmup:
-            return self._dispatcher.warm_up(args, kwargs)
-        if self.is_interpreted:
-            return self._interpret(grid, args, kwargs)
-        return self._dispatcher.call(grid, *args, **kwargs)
+        except TriError as error:
+            shorten(error)
+            raise
 
     def _launches_plainly(self, kwargs: dict[str, Any]) -> bool:
         if self.pre_run_hooks or self.interpreted or REQUEST in kwargs:
@@ -103,8 +108,11 @@ class JITFunction(Kernel):
 
         Inside :class:`tri.AsyncCompileMode` the result is a :class:`tri.FutureKernel`.
         """
-        kwargs = arguments_only(warm_up_keywords(self.arg_names, kwargs))
-        return self._dispatcher.warm_up(args, kwargs)
+        try:
+            return self._dispatcher.warm_up(args, arguments_only(warm_up_keywords(self.arg_names, kwargs)))
+        except TriError as error:
+            shorten(error)
+            raise
 
     def plan(self, /, *args: Any, **kwargs: Any) -> tuple[Any, Target, dict[str, Any]]:
         """What a launch with such arguments would compile: source, target and options."""

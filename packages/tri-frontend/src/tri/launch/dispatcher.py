@@ -34,6 +34,7 @@ from tri.launch.writes import check_read_only
 from tri_core import forks, knobs
 from tri_core.errors import TriError
 from tri_core.lazy_dataclasses import dataclass
+from tri_core.tracebacks import shorten
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
@@ -168,6 +169,9 @@ class Dispatcher:
             return self.launch(grid, args, kwargs)
         except Skipped:
             return None
+        except TriError as error:
+            shorten(error)
+            raise
 
     def launch_and_learn(self, grid: Grid, /, *args: Any, **kwargs: Any) -> CompiledKernel | None:
         """Launch, and have compiled code do the like of it from then on."""
@@ -175,6 +179,9 @@ class Dispatcher:
             kernel = self.launch(grid, args, kwargs)
         except Skipped:
             return None
+        except TriError as error:
+            shorten(error)
+            raise
         if self._fast.is_curious():
             self._learn(args, kwargs)
             self.call = self._fast.call

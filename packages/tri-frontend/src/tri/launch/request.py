@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tri_core.errors import TriError
+from tri_core.tracebacks import shorten
+
 __all__ = ["REQUEST", "arguments_only", "grid_and_warmup", "start", "warm_up_keywords"]
 
 #: the keyword that has (grid, whether only to compile)
@@ -16,11 +19,15 @@ REQUEST = "@launch"
 _OWN = frozenset({"grid", "warmup"})
 
 
-def start(kernel: Any, grid: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """What ``kernel[grid](*args, **kwargs)`` does: ``kernel.run`` over ``grid``."""
-    if _OWN.isdisjoint(kwargs):
-        return kernel.run(*args, grid=grid, warmup=False, **kwargs)
-    return kernel.run(*args, **{**kwargs, REQUEST: (grid, False)})
+def start(kernel: Any, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Run ``kernel`` over ``grid``, as ``kernel[grid](*args, **kwargs)`` does."""
+    try:
+        if _OWN.isdisjoint(kwargs):
+            return kernel.run(*args, grid=grid, warmup=False, **kwargs)
+        return kernel.run(*args, **{**kwargs, REQUEST: (grid, False)})
+    except TriError as error:
+        shorten(error)
+        raise
 
 
 def grid_and_warmup(kwargs: Mapping[str, Any]) -> tuple[Any, bool]:

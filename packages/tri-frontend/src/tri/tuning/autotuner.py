@@ -30,6 +30,7 @@ from tri.tuning.wrapper import Wrapper
 from tri_core import forks, knobs
 from tri_core.cache.default import served_bundle
 from tri_core.errors import ArgumentError, OptionError, TriError
+from tri_core.tracebacks import shorten
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
@@ -137,14 +138,18 @@ class Autotuner(Wrapper):
 
     def run(self, /, *args: Any, **kwargs: Any) -> Any:
         """Launch with the best configuration for these arguments, tuning first for a new key."""
-        if grid_and_warmup(kwargs)[1]:
-            return self._warm_up(args, kwargs)
-        nargs = dict(zip(self.arg_names, args, strict=False))
-        config = self._choice(nargs, args, kwargs)
-        self.best_config = config
-        keywords = self._with(config, kwargs)
-        config.prepare({**nargs, **keywords})
-        return self.fn.run(*args, **keywords)
+        try:
+            if grid_and_warmup(kwargs)[1]:
+                return self._warm_up(args, kwargs)
+            nargs = dict(zip(self.arg_names, args, strict=False))
+            config = self._choice(nargs, args, kwargs)
+            self.best_config = config
+            keywords = self._with(config, kwargs)
+            config.prepare({**nargs, **keywords})
+            return self.fn.run(*args, **keywords)
+        except TriError as error:
+            shorten(error)
+            raise
 
     def _warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Every configuration that pruning leaves, compiled without launching."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tri.tuning.wrapper import Wrapper
+from tri_core.errors import TriError
+from tri_core.tracebacks import shorten
 
 __all__ = ["Heuristics", "heuristics"]
 
@@ -29,7 +31,11 @@ class Heuristics(Wrapper):
 
     def run(self, /, *args: Any, **kwargs: Any) -> Any:
         """Launch (or warm up) with the computed arguments."""
-        return self.fn.run(*args, **self.computed(args, kwargs))
+        try:
+            return self.fn.run(*args, **self.computed(args, kwargs))
+        except TriError as error:
+            shorten(error)
+            raise
 
     def plan(self, /, *args: Any, **kwargs: Any) -> Any:
         """What a launch with such arguments would compile."""

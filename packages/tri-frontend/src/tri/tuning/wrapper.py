@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Self
 
 from tri.jit import JITFunction
 from tri.launch.request import start, warm_up_keywords
+from tri_core.errors import TriError
+from tri_core.tracebacks import shorten
 
 __all__ = ["Wrapper"]
 
@@ -41,11 +43,15 @@ class Wrapper:
 
     def warmup(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compile without launching; ``grid=`` may be given."""
-        return self.run(*args, **warm_up_keywords(self.arg_names, kwargs))
+        try:
+            return self.run(*args, **warm_up_keywords(self.arg_names, kwargs))
+        except TriError as error:
+            shorten(error)
+            raise
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """The kernel over ``grid``."""
-        return lambda *args, **kwargs: start(self, grid, args, kwargs)
+        return functools.partial(start, self, grid)
 
     #: attributes that belong to one process: empty in a copy
     _own: ClassVar[Mapping[str, Callable[[], Any]]] = {}
