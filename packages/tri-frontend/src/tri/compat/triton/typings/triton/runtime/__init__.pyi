@@ -44,6 +44,9 @@ from tri.compat.triton.kernels import MockTensor as MockTensor
 from tri.compat.triton.kernels import get_full_name as get_full_name
 from tri.compat.triton.kernels import mangle_type as mangle_type
 from tri.compat.triton.kernels import native_specialize_impl as native_specialize_impl
+from tri.compat.triton.remote import RedisRemoteCacheBackend as RedisRemoteCacheBackend
+from tri.compat.triton.remote import RemoteCacheBackend as RemoteCacheBackend
+from tri.compat.triton.remote import RemoteCacheManager as RemoteCacheManager
 from tri.compat.triton.utils import find_paths_if as find_paths_if
 from tri.compat.triton.utils import get_iterable_path as get_iterable_path
 from tri.jit import JITFunction as JITFunction

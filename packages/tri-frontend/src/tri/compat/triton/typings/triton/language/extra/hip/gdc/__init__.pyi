@@ -1,0 +1,4 @@
+# Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
+from typing import Any as _Any
+
+def __getattr__(name: str) -> _Any: ...
