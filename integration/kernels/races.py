@@ -233,6 +233,22 @@ def in_place(x, n, BLOCK: tl.constexpr):
 
 
 @tri.jit
+def rows_in_place(x, factor, n, BLOCK: tl.constexpr):
+    """A row is scaled in place, in blocks of fewer elements than a program has threads."""
+    y = tl.load(factor)
+    for start in range(0, n, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        tl.store(x + i, tl.load(x + i, mask=i < n) * y, mask=i < n)
+
+
+@tri.jit
+def counts_itself(x):
+    """A single word is loaded and stored by a program that has many threads."""
+    for _ in range(4):
+        tl.store(x, tl.load(x) + 1)
+
+
+@tri.jit
 def overlapping_boxes(desc, STEP: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
     p = tl.program_id(0)
     desc.store([p * STEP, 0], tl.full((M, N), 1.0, tl.float32) + p)

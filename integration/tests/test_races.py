@@ -243,6 +243,20 @@ def test_memory_of_one_name_needs_no_barrier_of_the_program(target: str, warps: 
     assert (x == expected).all()
 
 
+@pytest.mark.parametrize("warps", [1, 4, 8])
+@pytest.mark.parametrize("target", SIMULATED)
+def test_elements_that_several_threads_hold_are_changed_in_place(target: str, warps: int) -> None:
+    """Of copies of an element the one that is stored alone is loaded: no thread reads what another writes, and nobody waits."""
+    x, factor, word = ints(100), ints(1), zeros(1)
+    expected = x * factor
+    with watched(target):
+        found = kernels.rows_in_place[(1,)](x, factor, 100, BLOCK=16, num_warps=warps)
+        kernels.counts_itself[(1,)](word, num_warps=warps)
+    assert (x == expected).all()
+    assert word[0] == 4
+    assert "ttg.barrier" not in found.asm["ttgir"]
+
+
 def test_nobody_looks_unless_asked() -> None:
     """Off: in the interpreter by argument or knob, in the simulator by default."""
     launch = RACES["one cell"][1]

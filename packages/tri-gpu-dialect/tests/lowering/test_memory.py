@@ -10,7 +10,9 @@ import pytest
 from tri_core import mlir
 from tri_core.dialects.tt.enums import AtomicOp
 from tri_core.errors import DeviceError
+from tri_core.ir.walking import collect
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect.markers import OWNED
 from tri_gpu_dialect.encodings import Blocked
 from tri_gpu_dialect.testing import ReferencePrimitives, TensorSpec, kernel, run
 
@@ -126,6 +128,22 @@ def test_only_one_of_several_copies_is_stored() -> None:
     lowered = run(copy_kernel("i32", other=False, size=32, encoding=COPIES), [x, y, 32])
     np.testing.assert_array_equal(y, x)
     assert re.search(r"llvm\.and %\d+, %\d+ : i32", str(lowered))  # the warps that hold copies are masked
+
+
+def test_what_its_owner_alone_needs_is_not_loaded_by_others() -> None:
+    """The load stands under the condition of the store."""
+    branches = []
+    for marks in ({}, {OWNED: ir.UnitAttr.get()}):
+        made = copy_kernel("i32", other=False, size=32, encoding=COPIES)
+        (load,) = (op for op in collect(made.operation) if op.name == "tt.load")
+        for name, mark in marks.items():
+            load.attributes[name] = mark
+        x, y = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+        lowered = str(run(made, [x, y, 30]))
+        np.testing.assert_array_equal(y, np.where(x < 30, x, 0))
+        (condition,) = re.findall(r"(%\d+) = llvm\.and %\d+, %\d+ : i1", lowered)
+        branches.append(lowered.count(f"llvm.cond_br {condition},"))
+    assert branches == [1, 2]
 
 
 def test_two_dimensions_are_read_along_the_contiguous_one() -> None:

@@ -16,6 +16,8 @@ from tri_core.ir.effects import ASYNC, READ_GLOBAL, SYNCHRONIZE_CTA, WRITE_GLOBA
 from tri_core.ir.markers import marker
 from tri_core.ir.traits import DataMovement, Decomposable, Pure
 from tri_core.mlir import ext, ir
+from tri_gpu_dialect.analysis.owned_loads import LoadsByOwner
+from tri_gpu_dialect.dialect.markers import OWNED
 from tri_gpu_dialect.plans.scratch import NeedsScratch, atomic_scratch_bytes
 
 __all__ = [
@@ -46,7 +48,7 @@ UNIFORM = marker(
     written=("amdg-uniform-offsets", "amdg-convert-to-buffer-ops"), read=("lowering", "amdg-convert-to-buffer-ops"),
 )  # fmt: skip
 #: attributes of an access beside the declared ones
-_ACCESS = ("cache", "evict", "isVolatile", "allocation.offset")
+_ACCESS = ("cache", "evict", "isVolatile", "allocation.offset", OWNED)
 
 
 def _pointers(op: Any) -> ir.Value:
@@ -91,6 +93,7 @@ class BufferLoadBlockOp(
     traits=[
         Effects(READ_GLOBAL),
         MemoryAccess("ptr", offsets=("offsets",), mask="mask", other="other"),
+        LoadsByOwner,
         Decomposable,
     ],
 ):

@@ -11,6 +11,7 @@ __all__ = [
     "LATE",
     "MARK",
     "OFFSET",
+    "OWNED",
     "PERSISTENT",
     "PLACED",
     "REMARKS",
@@ -68,6 +69,11 @@ OFFSET = marker(
 marker(
     "ttg.global_scratch_memory_offset", "Triton's: allocations that begin there in a CTA's global memory",
     written=("text",), read=(),
+)  # fmt: skip
+
+OWNED = marker(
+    "ttg.owned", "loads that the first thread that holds an element does, and no other",
+    written=("insert-barriers",), read=("lowering",),
 )  # fmt: skip
 
 # --- loops, copies, barriers ------------------------------------------------------------------------------

@@ -95,6 +95,24 @@ module attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.th
 
 
 P_OWN, P_WIDE = pointers("a", "own"), pointers("b", "wide")
+#: what a thread does to what it loaded, and stores; with what other threads loaded; what it counts with; a scalar
+OWN_ROW = (
+    load("b", "wide")
+    + f"%m = arith.addf %b_v, %v_wide : {_TYPES['wide'].format('f32')}\n"
+    + store("b", "wide").replace("%v_wide", "%m")
+)
+ALL_NEED_IT = (
+    load("b", "wide")
+    + '%sum = "tt.reduce"(%b_v) <{axis = 0 : i32}> ({\n^bb0(%x: f32, %y: f32):\n%z = arith.addf %x, %y : f32\ntt.reduce.return %z : f32\n}) : (tensor<128xf32, #wide>) -> f32\n'
+    + "tt.store %q, %sum : !tt.ptr<f32>\n"
+    + store("b", "wide").replace("%v_wide", "%b_v")
+)
+TO_OTHERS = (
+    load("b", "wide")
+    + "%x = ttg.convert_layout %b_v : tensor<128xf32, #wide> -> tensor<128xf32, #own>\n"
+    + store("a", "own").replace("%v_own", "%x")
+)
+SCALAR_SUM = SCALAR_LOAD + "%h = arith.addf %g, %f : f32\ntt.store %p, %h : !tt.ptr<f32>\n"
 ADD = "%{0} = tt.atomic_rmw fadd, acq_rel, gpu, %{1}, %v_{2} : ({3}, {4}) -> {4}\n"
 
 
@@ -120,6 +138,14 @@ def add(result: str, pointer: str, layout: str) -> str:
         (P_WIDE + store("b", "wide") + store("b", "wide"), "store store"),
         (SCALAR_STORE + SCALAR_LOAD, "store barrier load"),
         (SCALAR_STORE + SCALAR_STORE, "store store"),
+        # of which the first loads, where nobody else needs it
+        (P_WIDE + OWN_ROW, "load store"),
+        (P_WIDE + loop(OWN_ROW), "load store"),
+        (P_WIDE + OWN_ROW.replace("tt.load %b", "tt.load %b {isVolatile = true}"), "load barrier store"),
+        (P_WIDE + ALL_NEED_IT, "load store barrier store"),
+        (P_OWN + P_WIDE + TO_OTHERS, "load barrier store"),
+        (SCALAR_SUM, "load store"),
+        (SCALAR_SUM + branch(P_WIDE + "%gs = tt.splat %g : f32 -> tensor<128xf32, #wide>\n" + store("b", "wide").replace("%v_wide", "%gs")), "load barrier store barrier store"),
         # the word beside it, and one that may be any
         (SCALAR_STORE + word("%one"), "store load"),
         (SCALAR_STORE + word("%n"), "store barrier load"),

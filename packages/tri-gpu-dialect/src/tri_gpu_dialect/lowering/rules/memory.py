@@ -10,6 +10,7 @@ from tri_core.dialects.tt.enums import CacheModifier, EvictionPolicy, MemSemanti
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect.markers import OWNED
 from tri_gpu_dialect.layouts import shared, vector_access
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
 from tri_gpu_dialect.lowering.indices import is_owner
@@ -83,6 +84,8 @@ def load_tensor(
 ) -> Registers:
     """What ``pointers`` point to, loaded where ``owner``, if given; ``op`` has the attributes of the access."""
     b = ctx.b
+    if OWNED in op.attributes:
+        owner = both(ctx, owner, owning_thread(ctx, pointers.type))
     vectors = vectors_of(ctx, pointers, mask)
     held = ctx.storage(PointerType(ctx.element(pointers.type)).pointee_type)
     element = memory_type(b, held)

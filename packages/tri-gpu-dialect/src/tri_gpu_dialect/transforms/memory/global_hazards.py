@@ -4,7 +4,8 @@ Threads that access the same address are different ones where an element has one
 tensor that is loaded, by layout or by index, and where several threads load an element that one of them stores.  Then a barrier for global
 memory stands between; one that other memory needs there anyway is made one for both.  No barrier stands between
 
-* accesses in the same layout, of which each thread has elements of its own, by the same pointers (computed from the same values, in one
+* accesses in the same layout, of which each thread has elements of its own, or which the first that holds an element does (stores, and loads
+  of what such stores alone come of: :mod:`tri_gpu_dialect.analysis.owned_loads`), by the same pointers (computed from the same values, in one
   iteration or from nothing that iterations change), or of tiles of one grid (:mod:`tri_gpu_dialect.analysis.tile_addresses`);
 * accesses of different roots (:func:`tri_core.passes.origins.arguments_of`), and of words beside each other;
 * atomics of one kind whose results nobody uses: their order makes no difference.
@@ -41,10 +42,11 @@ from tri_core.ir.views import defining_op, isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.passes.origins import arguments_of
+from tri_gpu_dialect.analysis.owned_loads import is_owned
 from tri_gpu_dialect.analysis.tile_addresses import TileAddress, never_meet, same_places
 from tri_gpu_dialect.base import AsyncTokenType
 from tri_gpu_dialect.dialect import AsyncStoreWaitOp, AsyncWaitOp, BarrierOp
-from tri_gpu_dialect.dialect.markers import PERSISTENT
+from tri_gpu_dialect.dialect.markers import OWNED, PERSISTENT
 from tri_gpu_dialect.edit import (
     GLOBAL,
     SHARED,
@@ -87,7 +89,7 @@ class _Site:
     @property
     def by_copies(self) -> bool:
         """Whether all threads that hold an element access it; else the first of them does."""
-        return not self.writes
+        return not self.writes and OWNED not in self.op.attributes
 
     def may_overlap(self, other: _Site) -> bool:
         """Whether both may access the same bytes, one of them writing."""
@@ -176,6 +178,9 @@ class GlobalWalk(PathWalk[State]):
         sites = _overlapping(_sites(function))
         if not sites:
             return
+        for site in sites:
+            if not site.writes and _has_copies(site.layout) and is_owned(site.op):
+                site.op.attributes[OWNED] = ir.UnitAttr.get()
         walk = cls(sites, {site.op: number for number, site in enumerate(sites)})
         for block in function.regions[0].blocks:
             walk.block(block, walk.nothing())
@@ -315,7 +320,7 @@ class GlobalWalk(PathWalk[State]):
         layout, other = before.layout, after.layout
         if (layout is None) != (other is None) or layout != other:
             return False
-        if (before.by_copies or after.by_copies) and (layout is None or _has_copies(layout)):
+        if (before.by_copies or after.by_copies) and _has_copies(layout):
             return False
         one, two = before.place, after.place
         repeated = [self.loops[number] for number in loops]
@@ -381,8 +386,10 @@ def _number(known: list[ir.Operation], op: ir.Operation) -> int:
     return len(known) - 1
 
 
-def _has_copies(layout: LinearLayout) -> bool:
-    """Whether several threads hold an element."""
+def _has_copies(layout: LinearLayout | None) -> bool:
+    """Whether several threads hold an element; None is the layout of a scalar."""
+    if layout is None:
+        return True
     masks = layout.free_variable_masks()
     return any(masks.get(name) for name in (LANE, WARP, BLOCK))
 
