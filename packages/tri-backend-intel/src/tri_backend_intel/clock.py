@@ -1,4 +1,8 @@
-"""How a device's clock becomes nanoseconds: by a specialization constant of the module."""
+"""Conversion of a device's clock to nanoseconds, by a specialization constant of the module.
+
+GPUs count ticks of the time stamp register ``tm0``, the CPU device nanoseconds.  The factor is that of the highest frequency, which the
+driver says when the kernel is loaded, or else :attr:`.architectures.Architecture.ticks`.  So a timeout may end late, and never early.
+"""
 
 from __future__ import annotations
 
