@@ -31,6 +31,7 @@ def alternates(lines: Sequence[str], loop: str) -> bool:
     """Whether one half of the wavefronts comes to the loop at label ``loop`` a barrier later: a branch jumps over a barrier alone, before it.
 
     ``lines``: labels and instructions of a kernel, one a line.  The bodies of loops before this one are not looked into.
+    A loop behind one that alternates is taken to alternate too where LLVM lays the second barrier out of line.
     """
     texts = [line.strip() for line in lines]
     if f"{loop}:" not in texts:

@@ -1,7 +1,8 @@
 """The MFMA instructions of gfx950 with block scales, as data: any two of the narrow formats, an e8m0 for 32 numbers along k.
 
 Sources: AMD's CDNA4 instruction set guide (chapter "Matrix Arithmetic Instructions": formats, scales, passes), and LLVM's
-``llvm.amdgcn.mfma.scale``.
+``llvm.amdgcn.mfma.scale``; for the order of operands and scales in lanes (:mod:`.lanes`) also Triton's layout of scales and
+composable_kernel's test of the instructions, which run on the hardware.
 """
 
 from __future__ import annotations

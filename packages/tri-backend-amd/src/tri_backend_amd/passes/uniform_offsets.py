@@ -34,7 +34,8 @@ _WIDTH = 32
 class UniformOffsets(Pass):
     """Carries one i32 for every tensor of pointers into a small array that a loop moves as a whole.
 
-    Arrays of any size keep their pointers: their offsets need more than 32 bits.
+    Arrays of any size keep their pointers: their offsets need more than 32 bits.  Pointers that a loop moves may nowhere be 2 GiB or
+    more from their array.
     """
 
     name: ClassVar[str] = "amdg-uniform-offsets"
