@@ -4,15 +4,23 @@
 
 import dataclasses
 import re
+import sys
+import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import tri
+import tri.language as tl
+import tri_core
 from integration.tests.conftest import TOP
-from tri_core import mlir
+from tri_core import compiler, mlir, plugins
 from tri_core.api import BackendInfo, TargetSpec
 from tri_core.mlir import ext
+from tri_core.plugins import PluginManager, candidate_of
+from tri_core.plugins.discovery import candidates
 from tri_core.runtime import Runtime
 from tri_gpu_dialect.lowering import MachineOp, Primitives
 from tri_gpu_dialect.policies import DefaultPolicy, MatrixInstruction, PipelinePolicy
@@ -40,7 +48,7 @@ def _names(cell: str) -> list[str]:
 
 
 def test_all_snippets_are_looked_at() -> None:
-    assert len(SNIPPETS) == 2
+    assert len(SNIPPETS) == 3
 
 
 def test_a_machine_op() -> None:
@@ -59,9 +67,31 @@ def test_a_machine_op() -> None:
     np.testing.assert_array_equal(got, np.repeat([30, 350], 32))
 
 
+@tri.jit
+def fill(x: Any) -> None:
+    tl.store(x + tl.arange(0, 16), 1.0)
+
+
+@pytest.mark.parametrize("target", ["cpu", "nvidia:sm_80", "amd:gfx942", "intel:pvc"])
+def test_stages_of_a_plugin(target: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module = types.ModuleType("plugin_of_a_page")
+    monkeypatch.setitem(sys.modules, module.__name__, module)  # dataclasses look themselves up there
+    vars(module).update(TRI_PLUGIN_API=(1, 0))
+    exec(SNIPPETS[1], vars(module))
+    plugins_ = PluginManager([*candidates(), candidate_of(module)])
+    with plugins.use(plugins_), tri_core.knobs.scope(CACHE_DIR=tmp_path):
+        compiler.forget()
+        made = tri.compile(tri.ASTSource(fill, {"x": "*fp32"}), target)
+    compiler.forget()
+    assert '"frame-pointer"="all"' in made.asm["llir"]
+    assert made.asm["counted"] == made.asm["llir"]
+    counted: Any = made.metadata.attrs["instructions"]
+    assert counted > 3
+
+
 def test_a_policy() -> None:
     made: dict[str, Any] = {}
-    exec(SNIPPETS[1], made)
+    exec(SNIPPETS[2], made)
     policy = made["POLICY"]
     assert isinstance(policy, DefaultPolicy)
     loads: Any = policy.pipeline.loads

@@ -6,6 +6,8 @@ import ast
 import dataclasses
 import inspect
 import re
+import sys
+import types
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -71,5 +73,7 @@ class ACME(ext.Dialect, name="acme_of_the_page"):
 
 
 @pytest.mark.parametrize("number", range(len(snippets())))
-def test_the_snippets_of_the_page_run(number: int) -> None:
-    exec(compile(AROUND + snippets()[number], f"backends.md, snippet {number}", "exec"), {"__name__": "page"})
+def test_the_snippets_of_the_page_run(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = types.ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", page)  # dataclasses look themselves up there
+    exec(compile(AROUND + snippets()[number], f"backends.md, snippet {number}", "exec"), vars(page))

@@ -63,6 +63,8 @@ from tri_core.pipeline import (
     Stage,
     StageContext,
     StageResult,
+    TextPass,
+    TextPassList,
 )
 from tri_core.plugin_records import (
     Accuracy,
@@ -189,6 +191,8 @@ __all__ = [
     "TargetError",
     "TargetKey",
     "TargetSpec",
+    "TextPass",
+    "TextPassList",
     "ToolchainError",
     "TriError",
     "Unsupported",

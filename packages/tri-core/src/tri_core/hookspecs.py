@@ -104,7 +104,10 @@ def tri_register_ir(registry: IRRegistry) -> None:
 
 @hookspec
 def tri_modify_pipeline(pipeline: Pipeline, target: Target, options: CommonOptions) -> None:
-    """Insert passes at anchors of ``pipeline``.  Called after :func:`tri_pipeline`, before the key is final."""
+    """Insert passes at anchors of ``pipeline``, replace its stages or put others between them.
+
+    Called after :func:`tri_pipeline`, before the key is final.
+    """
 
 
 @hookspec

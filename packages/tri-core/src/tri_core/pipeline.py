@@ -5,9 +5,10 @@ from __future__ import annotations
 import abc
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from tri_core.foreign import Contained
 from tri_core.lazy_dataclasses import dataclass
@@ -29,6 +30,8 @@ __all__ = [
     "Stage",
     "StageContext",
     "StageResult",
+    "TextPass",
+    "TextPassList",
 ]
 
 #: a function of a module or a class, as Python writes it
@@ -36,6 +39,7 @@ _FUNCTION = re.compile(r"<function ([\w.]+) at 0x[0-9a-f]+>", re.IGNORECASE)
 
 Artifact = Any  # ir.Module for kind "module", str for "text", bytes for "bytes"
 Kind = Literal["module", "text", "bytes"]
+P = TypeVar("P", bound="Pass | TextPass")
 
 logger = logging.getLogger(__name__)
 
@@ -134,20 +138,34 @@ class Pass(abc.ABC):
         """Rewrite ``module`` in place."""
 
 
+class TextPass(abc.ABC):
+    """A rewriting of the text that a stage made (LLVM IR, assembly); a frozen dataclass whose fields are its options.
+
+    The text that it returns replaces the stage's: later stages read it, ``kernel.asm`` has it.
+    """
+
+    #: kebab-case name, for messages and timing
+    name: ClassVar[str]
+
+    @abc.abstractmethod
+    def apply(self, text: str, context: StageContext) -> str:
+        """Give the text to go on with."""
+
+
 @dataclass(frozen=True)
 class Anchor:
-    """A named place in a pass list where plugins may insert passes (``ttir.begin``, ``ttgir.coalesce``)."""
+    """A named place in a pass list where plugins may insert passes (``ttir.begin``, ``ttgir.coalesce``, ``llir.text``)."""
 
     name: str
 
 
 @dataclass
-class PassList:
-    """Passes with named anchors, in order; the only mutable part of a pipeline (before the key is final)."""
+class _Steps(Generic[P]):
+    """Passes with named anchors, in order; the only part of a stage that changes (before the key is final)."""
 
-    steps: list[Pass | Anchor] = field(default_factory=list)
+    steps: list[P | Anchor] = field(default_factory=list)
 
-    def insert(self, anchor: str, *passes: Pass) -> None:
+    def insert(self, anchor: str, *passes: P) -> None:
         """Put ``passes`` directly after ``anchor``; KeyError with the known anchors when it is absent."""
         for i, step in enumerate(self.steps):
             if isinstance(step, Anchor) and step.name == anchor:
@@ -155,24 +173,6 @@ class PassList:
                 return
         known = ", ".join(s.name for s in self.steps if isinstance(s, Anchor))
         raise KeyError(f"no anchor {anchor!r}; known: {known}")
-
-    def run(self, stage: str, module: ir.Module, context: StageContext) -> None:
-        """Apply every pass in order; tells ``context.on_pass`` after each."""
-        for step in self.steps:
-            if isinstance(step, Anchor):
-                continue
-            if context.leaves_out is not None and context.leaves_out(stage, step):
-                continue
-            logger.debug("%s: %s", stage, step.name)
-            try:
-                with Contained(), span(stage, step.name):
-                    step.apply(module, context)
-            except Exception as error:
-                # the driver names the pass, and the plugin that put it here
-                error.__dict__.setdefault("pass_name", step.name)
-                raise
-            if context.on_pass is not None:
-                context.on_pass(stage, step.name, module)
 
     def text(self) -> str:
         """The list as text: passes with their options, for cache keys and listings.
@@ -185,12 +185,59 @@ class PassList:
         return _FUNCTION.sub(r"<function \1>", text)
 
 
+@contextmanager
+def _at_work(stage: str, step: Pass | TextPass) -> Iterator[None]:
+    """Time ``step``; an exception that leaves it says its name."""
+    logger.debug("%s: %s", stage, step.name)
+    try:
+        with Contained(), span(stage, step.name):
+            yield
+    except Exception as error:
+        # the driver names the pass, and the plugin that put it here
+        error.__dict__.setdefault("pass_name", step.name)
+        raise
+
+
+@dataclass
+class PassList(_Steps[Pass]):
+    """The passes of a stage over modules, with named anchors, in order."""
+
+    def run(self, stage: str, module: ir.Module, context: StageContext) -> None:
+        """Apply every pass in order; tells ``context.on_pass`` after each."""
+        for step in self.steps:
+            if isinstance(step, Anchor):
+                continue
+            if context.leaves_out is not None and context.leaves_out(stage, step):
+                continue
+            with _at_work(stage, step):
+                step.apply(module, context)
+            if context.on_pass is not None:
+                context.on_pass(stage, step.name, module)
+
+
+@dataclass
+class TextPassList(_Steps[TextPass]):
+    """The passes over the text that a stage made; its one anchor is ``<stage>.text``."""
+
+    def run(self, stage: str, text: str, context: StageContext) -> str:
+        """``text`` after every pass in order; TypeError for one that gives no text."""
+        for step in self.steps:
+            if isinstance(step, Anchor):
+                continue
+            with _at_work(stage, step):
+                text = step.apply(text, context)
+                if not isinstance(text, str):
+                    raise TypeError(f"gave {text!r}; a text is expected")
+        return text
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stage:
     """One named step: ``run(artifact, context)``; its output is cached under ``name``.
 
     ``kind`` says what it yields; a module is stored as text and read back with ``parse`` (generic MLIR
     parsing by default).  Exactly the last stage is ``final``: its artifact is the image's data.
+    A stage of text has ``text_passes``, where plugins may rewrite what it made.
     ``disassemblers`` give bytes as text; ``listings`` read texts, the stage's own or a disassembler's, whose
     source lines :func:`tri_core.listings.read_listing` does not find.
     """
@@ -202,20 +249,66 @@ class Stage:
     final: bool = False
     disassemblers: Mapping[str, Callable[[bytes], str]] = field(default_factory=dict)
     listings: Mapping[str, Callable[[str], Listing]] = field(default_factory=dict)
+    text_passes: TextPassList = field(init=False)
+
+    def __post_init__(self) -> None:
+        anchors: list[TextPass | Anchor] = [Anchor(f"{self.name}.text")] if self.kind == "text" else []
+        object.__setattr__(self, "text_passes", TextPassList(anchors))
+
+    def text(self) -> str:
+        """The stage as text, for cache keys."""
+        passes = self.passes.text() if self.passes else ""
+        edits = self.text_passes.text() if self.kind == "text" else ""
+        return f"{self.name}:{self.kind}:{passes}:{edits}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline:
-    """The stages of a target, in order, the first being ``ttir``."""
+    """The stages of a target, in order, the first being ``ttir``.
+
+    The hook ``tri_modify_pipeline`` may change which they are.  A plugin's options of its stages belong into its
+    ``tri_cache_key``: of a stage that is put in, the key knows name, kind and passes, and the plugin's version and files.
+    """
 
     stages: Sequence[Stage]
 
     def text(self) -> str:
         """The pipeline as text, for cache keys."""
-        return "\n".join(f"{s.name}:{s.kind}:{s.passes.text() if s.passes else ''}" for s in self.stages)
+        return "\n".join(stage.text() for stage in self.stages)
 
     def __getitem__(self, name: str) -> Stage:
-        for stage in self.stages:
+        return self.stages[self._index(name)]
+
+    def replace(self, name: str, stage: Stage) -> None:
+        """Put ``stage`` in the place of stage ``name``: it takes and yields what that does, under the same name.
+
+        ValueError for another name or kind; KeyError without such a stage.
+        """
+        index = self._index(name)
+        before = self.stages[index]
+        if (stage.name, stage.kind, stage.final) != (before.name, before.kind, before.final):
+            raise ValueError(
+                f"stage {name!r} is of kind {before.kind!r}{', final' * before.final}: {stage.name!r} of kind {stage.kind!r}"
+                f"{', final,' * stage.final} cannot stand in its place"
+            )
+        self._put(index, index + 1, (stage,))
+
+    def insert_before(self, name: str, *stages: Stage) -> None:
+        """Put ``stages`` before stage ``name``; the last of them yields what stage ``name`` takes.  KeyError without such a stage."""
+        index = self._index(name)
+        self._put(index, index, stages)
+
+    def insert_after(self, name: str, *stages: Stage) -> None:
+        """Put ``stages`` behind stage ``name``; the first takes what stage ``name`` yields.  KeyError without such a stage."""
+        index = self._index(name) + 1
+        self._put(index, index, stages)
+
+    def _put(self, begin: int, end: int, stages: Sequence[Stage]) -> None:
+        made = (*self.stages[:begin], *stages, *self.stages[end:])
+        object.__setattr__(self, "stages", made)
+
+    def _index(self, name: str) -> int:
+        for index, stage in enumerate(self.stages):
             if stage.name == name:
-                return stage
+                return index
         raise KeyError(f"no stage {name!r}; known: {', '.join(s.name for s in self.stages)}")

@@ -268,7 +268,10 @@ def _run_stage(
     takes_module = isinstance(artifact, ir.Module)
     with span(stage.name):
         with _in_ir(takes_module or stage.kind == "module"):
-            result = _checked(stage, stage.run(artifact, replace(context, resources=dict(outputs.resources))))
+            here = replace(context, resources=dict(outputs.resources))
+            result = _checked(stage, stage.run(artifact, here))
+            if stage.kind == "text":
+                result = replace(result, artifact=stage.text_passes.run(stage.name, result.artifact, here))
             content = _content(stage, result.artifact)
         _keep(outputs, stage, content)
         _note(job, stage, result, outputs)

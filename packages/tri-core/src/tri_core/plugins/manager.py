@@ -335,7 +335,6 @@ class PluginManager:
         inserted: dict[str, Plugin] = {}
         for plugin in modifiers:
             inserted |= self._modify(plugin, pipeline, target, options)
-        validation.check_pipeline(backend, pipeline)
         return inserted
 
     def _modify(
@@ -350,10 +349,24 @@ class PluginManager:
             target=target,
             options=options,
         )
-        notes = touched()
-        if notes is not None and shape(pipeline) != before:
-            notes.add(plugin)
+        if shape(pipeline) != before:
+            self._check_modified(plugin, pipeline, target)
+            if (notes := touched()) is not None:
+                notes.add(plugin)
         return {name: plugin for name in _pass_names(pipeline) if name not in known}
+
+    @staticmethod
+    def _check_modified(plugin: Plugin, pipeline: Pipeline, target: Target) -> None:
+        """PluginError where ``plugin`` left stages that make no chain to an image."""
+        try:
+            validation.check_pipeline(target.key.backend, pipeline)
+        except BackendError as error:
+            raise PluginError(
+                f"plugin {plugin.label} left stages in tri_modify_pipeline that make no kernel: {error.message}",
+                plugin=plugin.name,
+                hook="tri_modify_pipeline",
+                remedy="a stage that is put in takes what the one before it yields, and yields what the next one takes",
+            ) from error
 
     def lowering(self, table: T, target: Target, options: CommonOptions) -> T:
         """``table`` after every ``tri_lowering`` added its rules, in the order of plugin names."""
@@ -467,7 +480,7 @@ def _with_device_kind(target: Target, kind: str) -> Target:
 
 
 def _pass_names(pipeline: Pipeline) -> Sequence[str]:
-    lists = [s.passes for s in pipeline.stages if s.passes is not None]
+    lists = [passes for s in pipeline.stages for passes in (s.passes, s.text_passes) if passes is not None]
     return [step.name for passes in lists for step in passes.steps]
 
 
