@@ -29,6 +29,7 @@ TARGETS = {
     "nvidia:sm_90a": ("cuda", 90, 32),
     "amd:gfx942": ("hip", "gfx942", 64),
     "amd:gfx950": ("hip", "gfx950", 64),
+    "amd:gfx1201": ("hip", "gfx1201", 32),
 }
 #: seconds for a kernel
 LIMIT = 60

@@ -10,7 +10,7 @@ from unittest import mock
 
 import tri_core.compiler
 from integration.strangers.record import Kernel
-from integration.strangers.texts import NotPortable, reference, texts_of
+from integration.strangers.texts import NotPortable, texts_of
 from tri.compiler.source import ASTSource
 from tri.launch.binder import make_binder
 from tri.launch.dispatcher import Dispatcher
@@ -85,8 +85,7 @@ class Recorder:
     def _kernel(self, source: ASTSource, options: Mapping[str, Any], grid: tuple[int, ...]) -> Kernel:
         if source.trees:
             raise NotPortable("a tuple as an argument")
-        functions = texts_of(source.fn)
-        constants = {name: reference(value, _no_function) for name, value in source.constants.items()}
+        functions, constants = texts_of(source.fn, source.constants)
         plain = (bool, int, float, str, type(None))
         return Kernel(
             self.package,
@@ -100,7 +99,3 @@ class Recorder:
             {n: v for n, v in options.items() if type(v) in plain},
             grid,
         )
-
-
-def _no_function(value: Any) -> int:
-    raise NotPortable(f"the function {value.__name__} as an argument")

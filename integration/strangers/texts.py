@@ -13,7 +13,7 @@ import importlib
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -21,7 +21,7 @@ import tri
 import tri.language as tl
 from tri.language.builtin import is_constexpr_function
 
-__all__ = ["NotPortable", "reference", "texts_of"]
+__all__ = ["NotPortable", "texts_of"]
 
 Add = Callable[[Any], int]
 #: names of modules of the language, as Triton has them; of a vendor's functions those that follow the target
@@ -35,8 +35,10 @@ class NotPortable(Exception):
     """Something that text alone does not give."""
 
 
-def texts_of(function: Any) -> list[dict[str, Any]]:
-    """``function`` and all that it calls, itself first."""
+def texts_of(
+    function: Any, constants: Mapping[str, Any] | None = None
+) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
+    """``function`` and all that it calls, itself first, and references of ``constants``, whose functions follow."""
     made: list[dict[str, Any]] = []
     numbers: dict[int, int] = {}
 
@@ -48,7 +50,7 @@ def texts_of(function: Any) -> list[dict[str, Any]]:
         return numbers[id(one)]
 
     add(function)
-    return made
+    return made, {name: reference(value, add) for name, value in (constants or {}).items()}
 
 
 def _text(one: Any, add: Add) -> dict[str, Any]:
@@ -70,8 +72,9 @@ def _without_decorators(function: Any) -> str:
 
 
 def _outside(source: str, function: Any, add: Add) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the function's names mean that it does not define."""
+    """What the function's names mean that it does not define; a name that means nothing there means nothing in the record either."""
     tree = ast.parse(source)
+    hints = _annotations(tree)
     stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     stored |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
     read = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
@@ -80,29 +83,51 @@ def _outside(source: str, function: Any, add: Add) -> Iterator[tuple[str, dict[s
     for name in sorted(read - stored):
         space = next((s for s in spaces if name in s), None)
         if space is not None:
-            yield name, _named(space[name], name, tree, add)
-        elif not hasattr(builtins, name):
-            raise NotPortable(f"the name {name}")
+            yield name, _named(space[name], name, tree, add, hints)
 
 
-def _named(value: Any, path: str, tree: ast.AST, add: Add) -> dict[str, Any]:
-    """``value``, which ``tree`` calls ``path``; of modules and classes of a package what is read of them."""
+def _annotations(tree: ast.AST) -> frozenset[str]:
+    """What parameters are annotated with."""
+    return frozenset(
+        ast.unparse(n.annotation) for n in ast.walk(tree) if isinstance(n, ast.arg) and n.annotation
+    )
+
+
+def _named(value: Any, path: str, tree: ast.AST, add: Add, hints: Container[str] = ()) -> dict[str, Any]:
+    """``value``, which ``tree`` calls ``path``; of modules, classes and objects of a package what is read of them.
+
+    A class that is no more than one of the annotations ``hints`` is any class.
+    """
     known = _module(value) if isinstance(value, ModuleType) else ""
     if known:
         return {"module": known}
     if not isinstance(value, (ModuleType, type)) or getattr(tl, value.__name__, None) is value:
-        return reference(value, add)
+        try:
+            return reference(value, add)
+        except NotPortable:
+            if _read_of(path, tree):
+                return {"namespace": dict(_attributes(value, path, tree, add, hints))}
+            raise
     if isinstance(value, type) and getattr(builtins, value.__name__, None) is value:
         raise NotPortable(f"{path}, a class of Python's by another name")
-    return {"namespace": dict(_attributes(value, path, tree, add))}
+    if isinstance(value, type) and path in hints and not _read_of(path, tree):
+        return {"literal": "object"}
+    return {"namespace": dict(_attributes(value, path, tree, add, hints))}
 
 
-def _attributes(value: Any, path: str, tree: ast.AST, add: Add) -> Iterator[tuple[str, dict[str, Any]]]:
-    read = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == path}
+def _read_of(path: str, tree: ast.AST) -> set[str]:
+    """The attributes of ``path`` that ``tree`` reads."""
+    return {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == path}
+
+
+def _attributes(
+    value: Any, path: str, tree: ast.AST, add: Add, hints: Container[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    read = _read_of(path, tree)
     if not read:
         raise NotPortable(f"{type(value).__name__} {path} as a value")
     for name in sorted(read):
-        yield name, _named(getattr(value, name), f"{path}.{name}", tree, add)
+        yield name, _named(getattr(value, name), f"{path}.{name}", tree, add, hints)
 
 
 def reference(value: Any, add: Add) -> dict[str, Any]:
