@@ -333,6 +333,8 @@ class _Backward:
     rules: LayoutRules
     #: ops that were not wanted in any layout when they were passed, by a result
     idle: dict[ir.Value, ir.Operation] = field(default_factory=dict)
+    #: results of branches of the loop that is swept: users in its next iteration may want them still; None outside of loops
+    branched: list[ir.Value] | None = None
 
     def want(self, value: ir.Value, encoding: Encoding | None) -> None:
         """A user wants ``value`` in ``encoding``."""
@@ -448,7 +450,10 @@ class _Backward:
         if is_loop(op):
             self.loop(op, edges)
             return
-        self.keep_present(op.results)
+        if self.branched is None:
+            self.keep_present(op.results)
+        else:
+            self.branched += op.results
         for block in region_blocks(op):
             self.backwards(block, edges)
 
@@ -479,12 +484,15 @@ class _Backward:
         self.block(block)
 
     def around(self, carried: Sequence[ir.Value], sweep: Callable[[], None]) -> None:
-        """Sweep a loop's body until no carried value gets a layout any more."""
+        """Sweep a loop's body until no carried value gets a layout any more, nor a branch's result that the next iteration takes."""
+        outer = self.branched
         while True:
             before = self.wanted_count(carried)
+            self.branched = []
             sweep()
-            if self.wanted_count(carried) == before and not self.keep_present(carried):
-                return
+            if self.wanted_count(carried) == before and not self.keep_present([*carried, *self.branched]):
+                break
+        self.branched = outer
 
 
 #: elementwise ops that may do more than compute

@@ -181,6 +181,29 @@ def test_what_does_not_change_in_a_loop_is_converted_before_it(run) -> None:  # 
     assert {op.parent.name for op in made} == {"tt.func"}
 
 
+def test_pointers_that_a_branch_moves_for_the_next_iteration_have_the_layout_of_their_access(run) -> None:  # type: ignore[no-untyped-def]
+    pointers = f"tensor<64x64x{POINTER}>"
+    move = f'"tt.addptr"(%m, %o) : ({pointers}, tensor<64x64xi32>) -> {pointers}'
+    body = f"""%zero = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %end = scf.for %i = %zero to %n step %one iter_args(%m = %p) -> ({pointers}) : i32 {{
+        %v = "tt.load"(%m) {{operandSegmentSizes = array<i32: 1, 0, 0>}} : ({pointers}) -> tensor<64x64xf32>
+        "tt.store"(%q, %v) {{operandSegmentSizes = array<i32: 1, 1, 0>}} : ({pointers}, tensor<64x64xf32>) -> ()
+        %last = arith.cmpi sge, %i, %n : i32
+        %next = scf.if %last -> ({pointers}) {{
+          scf.yield %p : {pointers}
+        }} else {{
+          %moved_on = {move}
+          scf.yield %moved_on : {pointers}
+        }}
+        scf.yield %next : {pointers}
+      }}"""
+    module = run(matrix(body), *BOTH)
+    assert conversions(module) == []
+    (carrying,) = ops(module, "scf.for")
+    assert encoding_of(carrying.results[0]) == Blocked((1, 4), (2, 16), (4, 1), (1, 0))
+
+
 def test_dead_values_go(run) -> None:  # type: ignore[no-untyped-def]
     idle = "%dead = arith.muli %o, %o : tensor<64x64xi32>"
     module = run(matrix(f"{idle}\n{LOAD}\n%z = arith.negf %v : tensor<64x64xf32>\n{STORE}"), *BOTH)
