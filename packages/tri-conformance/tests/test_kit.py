@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,45 @@ def test_a_sample_of_every_level_passes_on_the_cpu(tmp_path: Path) -> None:
     assert {case["verdict"] for case in found["cases"]} <= set(VERDICTS)
     assert "**ok**" in report.read_text()
     assert "one in 40" in report.read_text()
+
+
+#: runs the kit, with a case that takes for ever behind the first
+_HANGS = """
+import sys, time
+import tri_conformance.run as runs
+from tri_conformance import plugin
+from tri_conformance.cli import main
+plugin._PERIOD = float(sys.argv[1])
+before = runs.judge
+def judge(case, subject, seen=[]):
+    seen.append(case)
+    if len(seen) == 3:
+        open(sys.argv[2] + ".hangs", "w").close()
+        time.sleep(600)
+    return before(case, subject)
+runs.judge = judge
+sys.exit(main(["--target", "cpu", "--select", "language/add/*", "--json", sys.argv[2], "--report", sys.argv[2] + ".md"]))
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_ended_leaves_its_reports(tmp_path: Path, sent: signal.Signals) -> None:
+    data = tmp_path / "r.json"
+    period = "0" if sent is signal.SIGKILL else "600"
+    command = [sys.executable, "-c", _HANGS, period, str(data)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as started:
+        while not Path(f"{data}.hangs").exists():
+            assert started.poll() is None
+            time.sleep(0.05)
+        started.send_signal(sent)
+        said, _ = started.communicate()
+    assert started.returncode != 0
+    found = json.loads(data.read_text())
+    assert found["ok"] is False
+    assert found["unjudged"] > 0
+    assert len(found["cases"]) == 2
+    assert "cases have no verdict" in Path(f"{data}.md").read_text()
+    assert ("2 of " in said) == (sent is signal.SIGKILL)
 
 
 def test_a_target_that_is_not_there_is_no_success() -> None:

@@ -5,8 +5,10 @@ Nothing heavy is imported before a target is named: every pytest of an environme
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from tri_conformance.run import Run
 
 __all__ = ["Collected"]
+
+#: seconds between reports of a run that goes on
+_PERIOD = 30.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,6 +44,8 @@ class Collected:
     """The run of this session; made when a test of the suite is collected."""
 
     key: pytest.StashKey[Run] = pytest.StashKey()
+    #: when the reports were last written, and progress last reported, in seconds of a monotonic clock
+    reported: pytest.StashKey[float] = pytest.StashKey()
 
 
 def _run(config: pytest.Config) -> Run:
@@ -84,16 +91,53 @@ def tri_unused(request: pytest.FixtureRequest) -> list[str]:
     return _run(request.config).unused
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """End as an interrupt does, with reports, where the process is asked to end (SIGTERM, as of a time limit)."""
+    if Collected.key in session.config.stash and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _interrupted)
+
+
+def _interrupted(number: int, frame: object) -> None:
+    raise KeyboardInterrupt("asked to end by SIGTERM")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Every half minute, report how far the run is, and write the reports: what ends a process may leave no time for it."""
+    done = yield
+    _report(item.config)
+    return done
+
+
+def _report(config: pytest.Config) -> None:
+    run, now = config.stash.get(Collected.key, None), time.monotonic()
+    if run is None or now - config.stash.setdefault(Collected.reported, now) < _PERIOD:
+        return
+    config.stash[Collected.reported] = now
+    _write(run, config)
+    failed = sum(result.verdict == "failed" for result in run.results)
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        reporter.write_line(
+            f" {len(run.results)} of {len(run.cases)} cases, {failed} failed, {run.seconds:.0f} s", flush=True
+        )
+
+
+def _write(run: Run, config: pytest.Config) -> None:
+    from tri_conformance.report import write
+
+    run.seconds = time.time() - run.started
+    write(run, config.option.tri_json, config.option.tri_report)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write what was asked for."""
     run = session.config.stash.get(Collected.key, None)
     if run is not None:
         run.close()
-        run.seconds = time.time() - run.started
-        from tri_conformance.report import write
-
-        write(run, session.config.option.tri_json, session.config.option.tri_report)
+        _write(run, session.config)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

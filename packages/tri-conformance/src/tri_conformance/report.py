@@ -59,6 +59,7 @@ def to_dict(run: Run) -> dict[str, Any]:
         "select": list(run.selection.select),
         "sample": run.selection.sample,
         "left_out": run.left_out,
+        "unjudged": len(run.cases) - len(run.results),
         "versions": _versions(),
         "spec": run.subject.target.spec.to_json(),
         "declared": {
@@ -110,6 +111,9 @@ def _lines(run: Run) -> Iterator[str]:
     yield ""
     yield f"Target `{run.subject.target.key}`, {done}, {len(run.results)} cases in {run.seconds:.0f} s: **{'ok' if run.ok else 'not ok'}**."
     yield ", ".join(f"{name} {version}" for name, version in _versions().items()) + "."
+    if len(run.results) < len(run.cases):
+        yield ""
+        yield f"Unfinished: {len(run.cases) - len(run.results)} cases have no verdict."
     if run.left_out:
         yield ""
         yield f"A part only: {run.left_out} further cases of these levels were not asked for ({_selection(run)})."
@@ -173,4 +177,7 @@ def write(run: Run, json_file: str | None, report_file: str | None) -> None:
     for name, text in ((json_file, to_json), (report_file, to_markdown)):
         if name:
             Path(name).parent.mkdir(parents=True, exist_ok=True)
-            Path(name).write_text(text(run), encoding="utf-8")
+            # in one step: who reads it while the run goes on, or after it was killed, finds a whole report
+            unfinished = Path(f"{name}.unfinished")
+            unfinished.write_text(text(run), encoding="utf-8")
+            unfinished.replace(name)
