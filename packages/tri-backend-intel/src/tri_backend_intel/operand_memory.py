@@ -28,12 +28,9 @@ class AsRead(InRows):
         writer, bits = tensor.writer, tensor.bits
         if any(map(any, writer.bases.get(BLOCK, ()))):
             return super().once(tensor, reader, operand)
-        if rows_read(operand, bits):
-            lanes = _columns(reader, (LANE,))
-            if _columns(writer, (REGISTER,))[:1] != lanes[:1] or not {*_columns(writer, (LANE,))} & {*lanes}:
-                # results of dots, which lanes have columns of: 533 instructions of gradients for 631
-                return super().once(tensor, reader, operand)
-            return SharedLinear.of(in_fragments(reader, rows_read(operand, bits)))
+        rows = rows_read(operand, bits)
+        if rows and _rows_of(writer, reader):
+            return SharedLinear.of(in_fragments(reader, rows))
         made = [as_read(writer, reader, bits, swizzled=swizzled) for swizzled in (False, True)]
         return SharedLinear.of(min(made, key=lambda memory: cycles(writer, memory, bits, tensor.banks)))
 
@@ -75,6 +72,17 @@ def as_read(writer: LinearLayout, reader: LinearLayout, bits: int, *, swizzled: 
         places = dict(zip(own, near[len(vector) :], strict=False))
         columns = [column ^ places.get(column, 0) for column in columns]
     return LinearLayout(((OFFSET, len(columns)),), reader.outs, tuple(columns))
+
+
+def _rows_of(writer: LinearLayout, reader: LinearLayout) -> bool:
+    """Whether a thread of ``writer`` has neighbours in a row and a warp more of it, which of dots' results, by columns, is not so.
+
+    Gradients of queries and keys are 334 and 540 instructions a step; with all of A in fragments the latter 631.
+    """
+    lanes = _columns(reader, (LANE,))
+    return _columns(writer, (REGISTER,))[:1] == lanes[:1] and not set(lanes).isdisjoint(
+        _columns(writer, (LANE,))
+    )
 
 
 def _columns(layout: LinearLayout, dims: Iterable[str]) -> list[int]:
