@@ -31,6 +31,7 @@ FEW = [
     "attention D64 128x64 w16",
     "attention D64 64x32 w16",
     "softmax 4096 w8",
+    "convolution 64x128x32 w8",
 ]
 
 

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from intel_support import target_of
 from tri_backend_intel import transforms
 from tri_backend_intel.dialect import TTIG
+from tri_backend_intel.options import IntelOptions
+from tri_backend_intel.pipeline import policy
 from tri_core.api import CommonOptions, StageContext, Target, TargetKey, TargetSpec
 from tri_core.dialects.tt import TT
 from tri_core.mlir import ir, registry, session
@@ -20,6 +23,8 @@ FILES = Path(__file__).parent / "filecheck"
 PASSES = {getattr(transforms, name).name: getattr(transforms, name) for name in transforms.__all__}
 TARGET = Target(key=TargetKey("intel", "pvc"), spec=TargetSpec(threads_per_warp=(16,)))
 CONTEXT = StageContext(target=TARGET, options=CommonOptions(), kernel_name="f", codegen=None)  # type: ignore[arg-type]
+#: what a pass is made with
+GIVEN = {"load-down-columns": {"policy": policy(target_of("pvc"), IntelOptions())}}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -36,10 +41,10 @@ def test_file(path: Path) -> None:
     run = next(line.removeprefix("// RUN: ") for line in text.splitlines() if line.startswith("// RUN: "))
     module = ir.Module.parse(text)
     for name in run.split(", "):
-        PASSES[name]().apply(module, CONTEXT)
+        PASSES[name](**GIVEN.get(name, {})).apply(module, CONTEXT)
         VerifyLayouts().apply(module, CONTEXT)
     filecheck(str(module), text)
 
 
 def test_every_pass_has_a_file() -> None:
-    assert {name.replace("-", "_") for name in PASSES} == {p.stem for p in FILES.glob("*.mlir")}
+    assert {name.replace("-", "_") for name in PASSES} == {p.name.split(".")[0] for p in FILES.glob("*.mlir")}

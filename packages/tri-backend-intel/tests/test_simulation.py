@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,7 +53,7 @@ def simulate(
             ]
             made = ir.Operation.create(
                 name,
-                results=[i32] if name != "ttig.barrier" else [],
+                results=[] if name.endswith("barrier") else [i32],
                 operands=[z.results[0] for z in zero],
                 attributes={k: ir.IntegerAttr.get(i32, v) for k, v in attributes.items()},
             )
@@ -101,9 +102,10 @@ def test_identity() -> None:
     np.testing.assert_array_equal(simulate("ttig.sub_group_lane", [], {}, cta)[0], np.arange(64) % 16)
 
 
-def test_barriers() -> None:
+@pytest.mark.parametrize("name", ["ttig.barrier", "ttig.local_barrier"])
+def test_barriers(name: str) -> None:
     cta = Cta()
-    simulate("ttig.barrier", [], {}, cta)
+    simulate(name, [], {}, cta)
     assert cta.barriers == 1
 
 
@@ -112,3 +114,16 @@ def test_no_machine_op_is_left_in_llvm_text() -> None:
         hw.barrier(b)
 
     assert "ttig" not in llvm_of(body, 0, IntelOptions())
+
+
+def test_a_barrier_for_local_memory_has_no_fence_of_global_memory() -> None:
+    def body(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:
+        hw.barrier(b)
+        hw.shared_barrier(b)
+
+    text = llvm_of(body, 0, IntelOptions())
+    # acquire and release, of local memory (0x100) and of global memory (0x200)
+    assert [int(n) for n in re.findall(r"ControlBarrier\w*\(i32 2, i32 2, i32 (\d+)\)", text)] == [
+        0x308,
+        0x108,
+    ]

@@ -17,7 +17,15 @@ from tri_backend_intel.options import (
 )
 from tri_backend_intel.spirv.carried import carrying
 from tri_backend_intel.spirv.stage import spirv_stage
-from tri_backend_intel.transforms import FoldTiles, PrefetchTiles, SliceDots, VersionTiles, surfaces
+from tri_backend_intel.transforms import (
+    FoldTiles,
+    LoadDownColumns,
+    PrefetchTiles,
+    SliceDots,
+    UnsignedDivisions,
+    VersionTiles,
+    surfaces,
+)
 from tri_backend_intel.xegpu import chosen_stages, simd_stages
 from tri_core import knobs
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, StageContext, Target
@@ -32,6 +40,7 @@ from tri_core.passes import (
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.edit import module_int
 from tri_gpu_dialect.lowering import llir_stage, lower, simulated_pipeline
+from tri_gpu_dialect.passes import FoldComparisons
 from tri_gpu_dialect.policies.gpu import DefaultPolicy
 
 __all__ = ["pipeline", "policy", "simulated"]
@@ -52,18 +61,23 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
         return ttir_stage(rewrites=checks)
     rewrite = RewriteTensorDescriptors(refuses=partial(surfaces.refuses, policy=known))
     promoted = PromotePointerTiles(computed=True, alignment=surfaces.PITCH)
-    finals = (promoted, RemoveDeadIterArgs(), Canonicalize(), rewrite, Canonicalize())
+    # masks that are true everywhere are no sizes of arrays
+    finals = (FoldComparisons(), promoted, RemoveDeadIterArgs(), Canonicalize(), rewrite, Canonicalize())
     return ttir_stage(native=("descriptors",), rewrites=(rewrite, *checks), finals=finals)
 
 
 def _ttgir(target: Target, options: CommonOptions) -> Stage:
     own: dict[str, list[Pass]] = {}
+    known = policy(target, options)
+    if target.has(BLOCKS) and known.dots.instructions:
+        own["ttgir.coalesce"] = [LoadDownColumns(policy=known)]
+        own["ttgir.end"] = [UnsignedDivisions()]
     if target.has(BLOCKS):
         own["ttgir.pipeline"] = [FoldTiles(), VersionTiles(), PrefetchTiles(), SliceDots()]
     elif target.has("dpas"):
         # where operands are read out of local memory
         own["ttgir.end"] = [SliceDots()]
-    return ttgir_stage(target, options, policy(target, options), own)
+    return ttgir_stage(target, options, known, own)
 
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:

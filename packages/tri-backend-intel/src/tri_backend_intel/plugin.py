@@ -77,7 +77,13 @@ def tri_register_ir(registry: IRRegistry) -> None:
 
     registry.add_dialect(TTIG)
     registry.add_passes(
-        "tri_backend_intel.transforms", "FoldTiles", "VersionTiles", "PrefetchTiles", "SliceDots"
+        "tri_backend_intel.transforms",
+        "FoldTiles",
+        "VersionTiles",
+        "PrefetchTiles",
+        "SliceDots",
+        "LoadDownColumns",
+        "UnsignedDivisions",
     )
 
 

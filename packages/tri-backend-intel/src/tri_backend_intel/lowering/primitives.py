@@ -13,6 +13,7 @@ from tri_backend_intel.dialect import (
     FailedOp,
     GroupIdOp,
     LeaveOp,
+    LocalBarrierOp,
     NumGroupsOp,
     PrintOp,
     RoundToBf16Op,
@@ -108,6 +109,10 @@ class IntelPrimitives(Primitives):
     def barrier(self, b: Builder) -> None:
         """A work-group barrier."""
         BarrierOp.build([])
+
+    def shared_barrier(self, b: Builder) -> None:
+        """A work-group barrier that waits for no access of global memory."""
+        LocalBarrierOp.build([])
 
     def shuffle_idx(self, b: Builder, value: ir.Value, lane: ir.Value) -> ir.Value:
         """A sub-group shuffle."""

@@ -271,6 +271,9 @@ class _Surface:
             whole, number = self.last(view.lhs), constant_of(view.rhs)
             if whole is not None and number is not None and number > 0:
                 return _binary(op.name, whole, constant(64, number))
+        if isa(op, arith.RemSIOp):
+            number = constant_of(cast(op, arith.RemSIOp).rhs)
+            return None if number is None else constant(64, abs(number) - 1)
         return None
 
     def _last_of_loop(self, value: ir.Value) -> ir.Value | None:
