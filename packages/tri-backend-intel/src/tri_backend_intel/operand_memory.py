@@ -77,7 +77,7 @@ def as_read(writer: LinearLayout, reader: LinearLayout, bits: int, *, swizzled: 
 def _rows_of(writer: LinearLayout, reader: LinearLayout) -> bool:
     """Whether a thread of ``writer`` has neighbours in a row and a warp more of it, which of dots' results, by columns, is not so.
 
-    Gradients of queries and keys are 334 and 540 instructions a step; with all of A in fragments the latter 631.
+    Gradients of queries and keys are 327 and 539 instructions a step; with all of A in fragments 631 were counted for keys.
     """
     lanes = _columns(reader, (LANE,))
     return _columns(writer, (REGISTER,))[:1] == lanes[:1] and not set(lanes).isdisjoint(
