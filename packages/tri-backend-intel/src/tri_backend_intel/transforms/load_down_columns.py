@@ -14,7 +14,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotOp, LoadOp
 from tri_core.ir.traits import is_elementwise
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import ConvertLayoutOp
@@ -59,7 +59,7 @@ class LoadDownColumns(Pass):
             for use in ahead.pop().uses:
                 user = use.owner.operation
                 if isa(user, DotOp) and use.operand_number == 1 and self.policy.mma(user) is not None:
-                    found = _WIDEST // user.operands[1].type.element_type.width
+                    found = _WIDEST // cast(user, DotOp).b.type.element_type.width
                 elif is_elementwise(user) or isa(user, ConvertLayoutOp):
                     ahead += [r for r in user.results if r not in seen]
                     seen.update(user.results)
