@@ -19,6 +19,7 @@ from dataclasses import field
 from typing import TypeAlias
 
 from tri_core.dialects.tt import (
+    BroadcastOp,
     DotOp,
     DotScaledOp,
     ElementwiseInlineAsmOp,
@@ -168,6 +169,8 @@ class _Forward(ForwardWalk):
         match rule.kind:
             case Kind.SOURCE:
                 pass
+            case Kind.FLOW if _widens_one_element(op):
+                pass  # every thread has that element, in any layout: those beside the result decide
             case Kind.FLOW:
                 if (encoding := rule.results(op, self.operands(op))) is not None:
                     self.fix(op.results, encoding)
@@ -325,6 +328,12 @@ class _Forward(ForwardWalk):
                 return None
             wishes.add(decided[use.operand_number])
         return wishes.pop() if len(wishes) == 1 else None
+
+
+def _widens_one_element(op: ir.Operation) -> bool:
+    """True of the broadcast of a tensor of one element."""
+    info = tensor_info(cast(op, BroadcastOp).src.type) if isa(op, BroadcastOp) else None
+    return info is not None and info.numel == 1
 
 
 @dataclass

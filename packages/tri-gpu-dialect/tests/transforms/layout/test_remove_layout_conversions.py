@@ -301,3 +301,26 @@ def test_a_row_that_many_rows_are_made_of_is_loaded_as_they_are_used(run) -> Non
     body = "\n".join([_GATED.format(POINTER), MAX, BACK, product, STORE.replace("%z", "%last")])
     module = run(matrix(body), *BOTH, num_warps=2)
     assert conversions(module) == []
+
+
+def test_one_element_that_a_row_is_made_of_does_not_decide_its_layout(run) -> None:  # type: ignore[no-untyped-def]
+    """A row of fewer elements than threads divided by its maximum: no thread has the whole row."""
+    body = f"""
+      %ps1 = "tt.splat"(%in) : ({POINTER}) -> tensor<64x{POINTER}>
+      %p1 = "tt.addptr"(%ps1, %r) : (tensor<64x{POINTER}>, tensor<64xi32>) -> tensor<64x{POINTER}>
+      %x = "tt.load"(%p1) {{operandSegmentSizes = array<i32: 1, 0, 0>}} : (tensor<64x{POINTER}>) -> tensor<64xf32>
+      %x3 = "tt.reshape"(%x) {{efficient_layout = false}} : (tensor<64xf32>) -> tensor<1x1x64xf32>
+      %m = "tt.reduce"(%x3) ({{ ^bb0(%s: f32, %t: f32):
+        %u = arith.maxnumf %s, %t : f32
+        "tt.reduce_return"(%u) : (f32) -> ()
+      }}) {{axis = 2 : i32}} : (tensor<1x1x64xf32>) -> tensor<1x1xf32>
+      %m3 = "tt.reshape"(%m) {{efficient_layout = false}} : (tensor<1x1xf32>) -> tensor<1x1x1xf32>
+      %mw = "tt.broadcast"(%m3) : (tensor<1x1x1xf32>) -> tensor<1x1x64xf32>
+      %y3 = arith.divf %x3, %mw : tensor<1x1x64xf32>
+      %y = "tt.reshape"(%y3) {{efficient_layout = false}} : (tensor<1x1x64xf32>) -> tensor<64xf32>
+      %qs1 = "tt.splat"(%out) : ({POINTER}) -> tensor<64x{POINTER}>
+      %q1 = "tt.addptr"(%qs1, %r) : (tensor<64x{POINTER}>, tensor<64xi32>) -> tensor<64x{POINTER}>
+      "tt.store"(%q1, %y) {{operandSegmentSizes = array<i32: 1, 1, 0>}} : (tensor<64x{POINTER}>, tensor<64xf32>) -> ()"""
+    module = run(matrix(body), *BOTH)
+    made = [layouts.of(op.results[0].type) for op in ops(module, "arith.divf")]
+    assert [layout.in_size("register") for layout in made] == [1]
