@@ -1,4 +1,4 @@
-"""What the counts shall be at most, *busy* and *waves* at least, and what is amiss where one is not."""
+"""Goals of the counts (*busy* and *waves* at least, others at most), and complaints where one is missed."""
 
 from __future__ import annotations
 

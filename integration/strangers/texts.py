@@ -72,7 +72,7 @@ def _without_decorators(function: Any) -> str:
 
 
 def _outside(source: str, function: Any, add: Add) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the function's names mean that it does not define; a name that means nothing there means nothing in the record either."""
+    """Values of the names that the function does not define; a name without a value there has none in the record."""
     tree = ast.parse(source)
     hints = _annotations(tree)
     stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -87,7 +87,7 @@ def _outside(source: str, function: Any, add: Add) -> Iterator[tuple[str, dict[s
 
 
 def _annotations(tree: ast.AST) -> frozenset[str]:
-    """What parameters are annotated with."""
+    """Names in the annotations of parameters."""
     return frozenset(
         ast.unparse(n.annotation) for n in ast.walk(tree) if isinstance(n, ast.arg) and n.annotation
     )

@@ -246,7 +246,7 @@ def test_memory_of_one_name_needs_no_barrier_of_the_program(target: str, warps: 
 @pytest.mark.parametrize("warps", [1, 4, 8])
 @pytest.mark.parametrize("target", SIMULATED)
 def test_elements_that_several_threads_hold_are_changed_in_place(target: str, warps: int) -> None:
-    """Of copies of an element the one that is stored alone is loaded: no thread reads what another writes, and nobody waits."""
+    """Only the owner of an element loads it: no thread reads what another writes, and no barrier is needed."""
     x, factor, word = ints(100), ints(1), zeros(1)
     expected = x * factor
     with watched(target):

@@ -42,7 +42,7 @@ def _i(*shape: int) -> torch.Tensor:
 
 
 def calls(folder: Path) -> Iterator[Call]:
-    """What is launched, by a label; the package is looked for in ``folder``."""
+    """Launches by label, of the package in ``folder``."""
     package: Any = without_init("aiter", folder, nothing=("cpp_extension",))
     # its compiler of C++, which is left out, would make these importable
     sys.path.append(str(folder / "aiter" / "jit" / "utils"))

@@ -41,7 +41,7 @@ Call = tuple[str, Callable[[], Any]]
 
 
 def calls(folder: Path) -> Iterator[Call]:
-    """What is launched, by a label; the package is looked for in ``folder``."""
+    """Launches by label, of the package in ``folder``."""
     without_init("vllm", folder, nothing=_NOTHING)
     for name in _PLAIN:
         module = ModuleType(name)

@@ -14,7 +14,7 @@ __all__ = ["FAMILIES", "GONE", "PROCESSORS", "Family", "Processor", "versions"]
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """What all processors of a family have in common.
+    """Properties that all processors of a family share.
 
     ``wavefront``: work items of one; ``waves``: wavefronts per SIMD at most; ``vgprs`` per work item; ``lds`` bytes per
     work group in ``banks``; ``matrix`` the name of the matrix unit's instructions and ``version`` their generation

@@ -36,7 +36,7 @@ class AsRead(InRows):
 
 
 def rows_read(operand: Encoding | None, bits: int) -> int:
-    """How many rows of a fragment a sub-group reads at once, an element of ``bits`` for each lane; 0: not so."""
+    """The number of rows of a fragment that a sub-group reads at once, an element of ``bits`` for each lane; 0 where it reads none so."""
     if not isinstance(operand, DotOperand) or not isinstance(operand.parent, Dpas) or operand.op_idx:
         return 0
     dpas = operand.parent
@@ -75,7 +75,7 @@ def as_read(writer: LinearLayout, reader: LinearLayout, bits: int, *, swizzled: 
 
 
 def _rows_of(writer: LinearLayout, reader: LinearLayout) -> bool:
-    """Whether a thread of ``writer`` has neighbours in a row and a warp more of it, which of dots' results, by columns, is not so.
+    """True where a thread of ``writer`` has neighbours in a row and a warp more of it; results of dots, by columns, have not.
 
     Gradients of queries and keys are 327 and 539 instructions a step; with all of A in fragments 631 were counted for keys.
     """

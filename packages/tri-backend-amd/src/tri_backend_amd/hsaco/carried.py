@@ -65,7 +65,7 @@ def with_carried(data: bytes, carried: Carried) -> bytes:
 
 
 def carried_by(data: bytes) -> Carried | None:
-    """What code object ``data`` carries; None where it carries nothing, ToolchainError when that is damaged."""
+    """The simulated module that code object ``data`` carries; None without one, ToolchainError when it is damaged."""
     end = _size(data)
     if data[end : end + len(_MARK)] != _MARK:
         return None

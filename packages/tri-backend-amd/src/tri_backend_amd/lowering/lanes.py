@@ -56,7 +56,7 @@ def xor_lanes(b: Builder, value: ir.Value, mask: int, costs: LaneCosts, permute:
 def lane_before(
     b: Builder, value: ir.Value, bit: int, low: int, reverse: bool, costs: LaneCosts
 ) -> ir.Value | None:
-    """What :meth:`.Primitives.shuffle_before` gives; None where no instruction has that lane as a constant, or an exchange does as well."""
+    """The result of :meth:`.Primitives.shuffle_before`; None where no instruction has that lane as a constant, or an exchange does as well."""
     clear, put = (low, bit) if reverse else (bit, low)
     rows = costs.other_row is not None
     if not low:

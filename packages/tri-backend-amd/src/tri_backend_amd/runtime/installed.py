@@ -67,7 +67,7 @@ def loaded() -> tuple[Path, ...]:
 
 
 def found_by_name() -> bool:
-    """Whether the system finds the library by one of its names."""
+    """True where the system finds the library by one of its names."""
     for name in NAMES:
         try:
             ctypes.CDLL(name)
@@ -107,7 +107,7 @@ def check_one() -> None:
 
 
 def loading_remedy() -> str:
-    """What helps where the library cannot be loaded: of half a ROCm it says which half is there."""
+    """The remedy where the library cannot be loaded: of half a ROCm it names the half that is there."""
     files = installed()
     if not files:
         named = os.environ.get("ROCM_PATH") or os.environ.get("ROCM_HOME")

@@ -22,7 +22,7 @@ EXTENSION = "SPV_INTEL_subgroups"
 
 
 def suits(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether each fragment's rows follow each other in local memory, their elements over the lanes."""
+    """True where each fragment's rows follow each other in local memory, their elements over the lanes."""
     type_ = op.results[0].type
     view = ctx.shared_tensor(cast(op, LocalLoadOp).src)
     rows = rows_read(decode(type_.encoding), bit_width(view.element))

@@ -53,7 +53,7 @@ class LoadDownColumns(Pass):
                     lay_out(op, encoding)
 
     def depth(self, load: ir.Operation) -> int:
-        """How many elements along k local memory takes at once of what is made of ``load``, element by element; 0: no right operand is."""
+        """The number of elements along k that local memory takes at once of the right operand made of ``load``; 0 where none is made of it."""
         ahead, seen, found = list(load.results), set(load.results), 0
         while ahead:
             for use in ahead.pop().uses:

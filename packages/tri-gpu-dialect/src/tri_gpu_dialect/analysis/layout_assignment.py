@@ -255,7 +255,7 @@ class _Forward(ForwardWalk):
         self.fix(op.results, result.encoding)
 
     def is_small(self, load: ir.Operation, numel: int) -> bool:
-        """Whether ``load``'s layout is its users': of fewer elements than threads, or of as many, which become rows of a larger tensor that is reduced."""
+        """True where ``load`` follows its users' layout: it has fewer elements than threads, or as many, which become rows of a larger tensor that is reduced."""
         return numel < self.threads or (numel == self.threads and becomes_rows(load.results[0]))
 
     def met(self, value: ir.Value) -> Encoding | None:

@@ -33,7 +33,7 @@ class LoadsByOwner(Trait):
 
 
 def is_owned(load: ir.Operation) -> bool:
-    """Whether the result of ``load``, a ``tt.load`` or a :class:`LoadsByOwner`, reaches stores of its own layout, elementwise, and nothing else."""
+    """True where the result of ``load``, a ``tt.load`` or a :class:`LoadsByOwner`, reaches only stores of its own layout, elementwise."""
     if not (isa(load, LoadOp) or LoadsByOwner.declared_by(load.name)) or reads_again(load):
         return False
     held, stored = _place(load.results[0]), False

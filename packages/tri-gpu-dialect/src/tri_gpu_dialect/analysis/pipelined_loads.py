@@ -198,7 +198,7 @@ def unpacked_registers(load: ir.Operation) -> int:
 
 
 def _makes_operands(op: ir.Operation) -> bool:
-    """Whether what ``op`` computes is made of its operands' elements one by one, in whatever order: halves joined, numbers unpacked and scaled."""
+    """True where each element of ``op``'s results is made of single elements of its operands, in whatever order: halves joined, numbers unpacked and scaled."""
     return is_rematerializable(op) or (is_pure(op) and not len(op.regions) and not is_dot(op))
 
 

@@ -227,13 +227,13 @@ def same_places(
 
 
 def never_meet(one: _Polynomial, other: _Polynomial) -> bool:
-    """Whether words of one type at ``one`` and ``other`` are apart by a number other than 0, for all threads and iterations of a program."""
+    """True where words of one type at ``one`` and ``other`` are a known distance other than 0 apart, for all threads and iterations of a program."""
     leaves = {leaf for address in (one, other) for product in address for leaf, _ in product}
     return set(_sum(one, other, -1)) == {_ONE} and all(map(_is_of_the_program, leaves))
 
 
 def _is_of_the_program(leaf: _Leaf) -> bool:
-    """Whether ``leaf`` is the same wherever the program has it: what threads read from memory may differ among them."""
+    """True where ``leaf`` has one value throughout the program: words that threads read from memory may differ among them."""
     if not isinstance(leaf, ir.Value):
         return False
     if isinstance(leaf.owner, ir.Block):

@@ -1,4 +1,4 @@
-"""What will be done with a value: its uses, and those of what elementwise ops and branches make of it."""
+"""Uses of a value, and of the values that elementwise ops and branches make of it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def uses_ahead(value: ir.Value) -> Iterator[ir.OpOperand]:
 
 
 def becomes_rows(value: ir.Value) -> bool:
-    """Whether rows (or columns) of a larger tensor that is reduced are made of ``value``."""
+    """True where ``value`` becomes rows (or columns) of a larger tensor that is reduced."""
     wide = [
         ahead.owner.operation.results[0]
         for use in uses_ahead(value)

@@ -1,4 +1,4 @@
-"""What a stand-in driver runs, carried by the code that a real one would run: the ``llvm`` dialect with machine ops.
+"""The module that a stand-in driver runs, carried by the code that a real one would run: the ``llvm`` dialect with machine ops.
 
 The stage ``llir`` adds it to its text as a comment; a vendor's last stage embeds it where no driver looks.  So whoever has
 the image has all of it: a store, another process.
@@ -42,7 +42,7 @@ class Carried:
 
     @classmethod
     def unpacked(cls, word: str) -> Carried:
-        """What :meth:`packed` made ``word`` of; ToolchainError when it is damaged."""
+        """The inverse of :meth:`packed`; ToolchainError when ``word`` is damaged."""
         try:
             return cls(**json.loads(zlib.decompress(base64.b64decode(word, validate=True))))
         except (ValueError, TypeError, zlib.error) as error:

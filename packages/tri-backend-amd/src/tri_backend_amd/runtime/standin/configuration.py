@@ -1,4 +1,4 @@
-"""What the stand-in's devices are."""
+"""Devices of the stand-in, by processor and modes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DeviceConfiguration:
 
     @property
     def family(self) -> Family:
-        """What the processor has."""
+        """The row of the processor."""
         return FAMILIES[PROCESSORS[self.processor].family]
 
 

@@ -87,7 +87,7 @@ class StandIn:
             self.state.answers[function] = code
 
     def left(self) -> list[str]:
-        """What callers made and did not destroy: kinds of objects, ``allocation`` for memory."""
+        """Objects that callers made and did not destroy, by kind; ``allocation`` for memory."""
         return self.state.left()
 
     def _callback(self, name: str, call: Callable[..., None]) -> Any:

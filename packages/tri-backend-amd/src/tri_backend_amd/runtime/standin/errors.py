@@ -46,4 +46,4 @@ class Refused(Exception):
 
 
 class Fault(Exception):
-    """What a device does not survive."""
+    """An error that a device does not survive."""

@@ -89,7 +89,7 @@ class Library:
 
     @property
     def root(self) -> Path:
-        """What ``ROCM_PATH`` names."""
+        """The folder that ``ROCM_PATH`` names."""
         return self.path.parent
 
     def serve(self, addresses: Mapping[str, int]) -> None:

@@ -1,4 +1,4 @@
-"""What HIP keeps: devices with their queues and memory, streams, events, graphs, modules.
+"""State of HIP: devices with their queues and memory, streams, events, graphs, modules.
 
 A device runs what was enqueued on it in the order of enqueueing, and only when somebody waits: a caller that forgets to wait
 sees old bytes every time, not now and then.
@@ -80,7 +80,7 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """What a capture has seen, or an executable of that."""
+    """Nodes of a capture, or an executable graph of them."""
 
     work: tuple[Callable[[], None], ...]
 
@@ -193,7 +193,7 @@ class State:
         return found
 
     def left(self) -> list[str]:
-        """What callers made and did not destroy."""
+        """Objects that callers made and did not destroy."""
         return [type(o).__name__.lower() for o in self._objects.values()] + ["allocation"] * len(self._blocks)
 
     # --- memory -------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ class State:
         return block.data[first : first + nbytes]
 
     def reached(self, device: Device) -> list[Block]:
-        """What a kernel on ``device`` reaches."""
+        """Memory that a kernel on ``device`` may access."""
         peers = self.configuration.peers
         return [block for block in self._blocks if peers or block.device is device]
 

@@ -65,7 +65,7 @@ def _carried(ctx: Lowering, type_: ir.Type) -> list[int]:
 
 
 def _per_word(ctx: Lowering, type_: ir.Type) -> int:
-    """How many registers of a tensor are carried in one word: several if it is a matrix instruction's operand, or what loads gave in words."""
+    """The number of registers of a tensor that one word carries: several if it is a matrix instruction's operand, or was loaded in words."""
     if not isinstance(type_, ir.RankedTensorType):
         return 1
     encoding = decode(type_.encoding)

@@ -117,7 +117,7 @@ class _Scan:
                 self.across_lanes(step)
 
     def _single(self) -> bool:
-        """Whether each register is a block, whose total is its prefix."""
+        """True where each register is a block, whose total is its prefix."""
         return all(
             block.carry is None and block.total is prefix
             for prefix, block in zip(self.prefix, self.block, strict=True)

@@ -119,7 +119,7 @@ class _Site:
 
     @property
     def is_word(self) -> bool:
-        """Whether it is what one pointer points to, and no more."""
+        """True of one word that a scalar pointer names."""
         pointer = self.access.address.type
         return (
             isinstance(pointer, PointerType)
@@ -308,7 +308,7 @@ class GlobalWalk(PathWalk[State]):
         return [p for p in pending if any(self._conflicts(p, site) for site in inside)]
 
     def _are_other_words(self, before: _Site, after: _Site) -> bool:
-        """Whether both access one word, each another."""
+        """True where each accesses one word, and the two differ."""
         if not (before.is_word and after.is_word and before.type == after.type):
             return False
         left, right = self.addresses.of(before.place), self.addresses.of(after.place)
@@ -387,7 +387,7 @@ def _number(known: list[ir.Operation], op: ir.Operation) -> int:
 
 
 def _has_copies(layout: LinearLayout | None) -> bool:
-    """Whether several threads hold an element; None is the layout of a scalar."""
+    """True where several threads hold an element; None is the layout of a scalar."""
     if layout is None:
         return True
     masks = layout.free_variable_masks()

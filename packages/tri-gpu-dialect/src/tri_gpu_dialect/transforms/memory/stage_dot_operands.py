@@ -60,7 +60,7 @@ class StageDotOperands(Pass):
                     _stage(op, buffers)
 
     def is_staged(self, dot: ir.Operation, num_stages: int) -> bool:
-        """Whether ``dot`` is done by FMA and reads its operands from memory: it is too large to be unrolled, or nothing brings them ahead."""
+        """True where ``dot`` is done by FMA and reads its operands from memory: it is too large to be unrolled, or nothing brings them ahead."""
         encoding, given = encoding_of(dot.results[0]), Dot(dot)
         result, left = tensor_info(dot.results[0].type), tensor_info(given.a.type)
         if not isinstance(encoding, Blocked) or result is None or left is None:
@@ -72,7 +72,7 @@ class StageDotOperands(Pass):
 
 
 def _has_stages(op: ir.Operation, num_stages: int) -> bool:
-    """Whether a loop of several stages runs ``op``; of as many as ``num_stages`` where it does not say."""
+    """True where a loop of several stages runs ``op``; a loop without a number of its own has ``num_stages``."""
     while (parent := op.parent) is not None:
         op = parent.operation
         if is_loop(op) and stages_of(op, num_stages) > 1:
@@ -81,7 +81,7 @@ def _has_stages(op: ir.Operation, num_stages: int) -> bool:
 
 
 def _is_of_indices(value: ir.Value) -> bool:
-    """Whether ``value`` is computed of indices, constants and scalars, by ops of its elements."""
+    """True where ``value`` is computed of indices, constants and scalars, by elementwise ops."""
     waiting, seen = [unconverted(value)], set[ir.Value]()
     while waiting:
         here = waiting.pop()
