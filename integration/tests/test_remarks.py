@@ -166,7 +166,7 @@ DECLINES: dict[str, Case] = {
     "reorder-instructions": Case("dot-f16", "operands are read early", "chain,stage-matrix-operands", target="nvidia:sm_80", changes=_HUGE),
     "sink-dot-waits": Case("packages/tri-gpu-dialect/tests/filecheck/sink_dot_waits.mlir", "is waited for in its own iteration"),
     "split-loops": Case("dot-masked", "is none of indices in steps that are known", "chain", changes={"%key = arith.addi %at, %range": "%key = arith.xori %at, %range"}),
-    "stage-matrix-operands": Case("dot-f16", "changes its layout in pieces", "chain", target=_MI300, changes=_HUGE),
+    "stage-matrix-operands": Case("dot-f16", "converted piece by piece", "chain", target=_MI300, changes=_HUGE),
     "subtile-epilogue": Case("large-block", "the tile is stored in pieces", "gpu,lower-descriptors-to-tma"),
     "tma-round-tf32": Case("dot-words", "the kernel makes the descriptor itself", "chain", changes={"%da = tt.make_tensor_descriptor %a": "%moved = tt.addptr %a, %k : !tt.ptr<f32>, i32\n    %da = tt.make_tensor_descriptor %moved"}),
     "warp-specialize": Case("dot-blocks", "it writes memory that blocks may be loaded from", "chain", changes={"%d = tt.dot": "%v = arith.constant 0.0 : f16\n      tt.store %a, %v : !tt.ptr<f16>\n      %d = tt.dot"}),

@@ -86,7 +86,7 @@ def choose(work: Work, has: Resources, machine: Machine, *, persistent: bool = T
     """The schedule of fewest clocks, the simpler one where they are equal; ``persistent``: whether that may be chosen."""
     why = _unmeasured(work, has)
     if why is not None:
-        return Schedule(False, False, f"as it is written: {why}")
+        return Schedule(False, False, f"not warp-specialized, since the model does not cover it: {why}")
     found = clocks(work, has, machine)
     best, specialize, go_on = found.plain, False, False
     if found.specialized is not None and found.specialized < best:
@@ -97,19 +97,17 @@ def choose(work: Work, has: Resources, machine: Machine, *, persistent: bool = T
 
 
 def _unmeasured(work: Work, has: Resources) -> str | None:
-    """Why it is unknown whether a producer is worth it."""
+    """The reason why the model cannot judge warp specialization; None where it can."""
     largest = work.largest
     if has.warps not in _WARPS:
-        return f"{has.warps} warps, and only 4 and 8 were measured"
+        return f"the kernel has {has.warps} warps (4 and 8 are modelled)"
     if largest.m < _LEAST[0] or largest.n < _LEAST[1]:
-        return f"its largest dot is {largest.m}x{largest.n}, and 128x128 is the least that was measured"
+        return f"its largest dot is {largest.m}x{largest.n} (128x128 is the smallest that is modelled)"
     if work.describes and not (work.tiles_inside and has.warps == _MOST_WARPS):
-        return (
-            "the kernel makes descriptors, which was measured with 8 warps that go through tiles themselves"
-        )
+        return "the kernel makes descriptors (modelled for persistent kernels of 8 warps)"
     need = _registers(work, has)
     if need > has.registers + _SPILLED:
-        return f"a thread would need {need} registers, and has {has.registers} beside warps that copy"
+        return f"a thread needs {need} registers, and {has.registers} are left beside a producer's warps"
     return None
 
 
@@ -174,19 +172,19 @@ def _pieces(work: Work, has: Resources, room: int) -> int | None:
 
 
 def _said(found: Clocks, work: Work, specialize: bool, persistent: bool) -> str:
-    """What was chosen and why, for people."""
-    name = "warps that copy" if specialize else "no warps of their own for copies"
-    name += ", one tile after the other in few CTAs" if persistent else ""
+    """The choice and its reason, for people."""
+    name = "warp-specialized" if specialize else "not warp-specialized"
+    name += ", persistent" if persistent else ""
     iterations = "64 iterations" if work.iterations is None else f"{work.iterations} iterations"
     rows = [
-        ("without", found.plain),
-        ("with warps that copy", found.specialized),
+        ("not warp-specialized", found.plain),
+        ("warp-specialized", found.specialized),
         ("persistent", found.persistent),
     ]
     numbers = ", ".join(f"{value:.0f} {label}" for label, value in rows if value is not None)
     unknown = (
         ""
         if found.specialized is None or found.persistent
-        else "; persistence of such kernels was not measured, or slower"
+        else "; the model has no estimate of a persistent kernel of this form"
     )
-    return f"{name}: clocks of a tile of {iterations}: {numbers}{unknown}"
+    return f"{name}: estimated cycles per tile of {iterations}: {numbers}{unknown}"

@@ -185,7 +185,7 @@ def _convert(load: ir.Operation) -> None:
     assert encoding is not None
     name = StageMatrixOperands.name
     add_remark(
-        name, load, "the operand changes its layout in pieces: there is no shared memory for the whole"
+        name, load, "the operand is converted piece by piece: shared memory has no room for the whole"
     )
     made = convert(cast(buffer, LocalAllocOp).src, encoding, ir.InsertionPoint(load), load.location)
     load.results[0].replace_all_uses_with(made)
