@@ -184,9 +184,7 @@ def _convert(load: ir.Operation) -> None:
     buffer, encoding = _buffer(load), encoding_of(load.results[0])
     assert encoding is not None
     name = StageMatrixOperands.name
-    add_remark(
-        name, load, "the operand is converted piece by piece: shared memory has no room for the whole"
-    )
+    add_remark(name, load, "the operand is converted piece by piece: shared memory has no room for the whole")
     made = convert(cast(buffer, LocalAllocOp).src, encoding, ir.InsertionPoint(load), load.location)
     load.results[0].replace_all_uses_with(made)
     load.erase()
