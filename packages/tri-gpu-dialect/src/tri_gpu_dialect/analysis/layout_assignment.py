@@ -172,7 +172,8 @@ class _Forward(ForwardWalk):
             case Kind.FLOW if _widens_one_element(op):
                 pass  # every thread has that element, in any layout: those beside the result decide
             case Kind.FLOW:
-                if (encoding := rule.results(op, self.operands(op))) is not None:
+                encoding = rule.results(op, self.operands(op))
+                if encoding is not None and not self.yields(op, encoding):
                     self.fix(op.results, encoding)
             case Kind.REDUCTION:
                 self.reduction(op)
@@ -182,6 +183,13 @@ class _Forward(ForwardWalk):
                 for result in op.results:
                     if (present := encoding_of(result)) is not None:
                         self.found.fixed[result] = present
+
+    def yields(self, op: ir.Operation, encoding: Encoding) -> bool:
+        """True of a broadcast whose result, in ``encoding``, meets a tensor of another layout: its operand is the cheaper one to convert."""
+        if not isa(op, BroadcastOp):
+            return False
+        met = self.met(op.results[0])
+        return met is not None and met != encoding
 
     def operands(self, op: ir.Operation) -> Operands:
         """The fixed layouts of the operands; where several meet, the preferred one for all."""

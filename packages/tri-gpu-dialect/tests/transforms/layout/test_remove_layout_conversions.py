@@ -324,3 +324,33 @@ def test_one_element_that_a_row_is_made_of_does_not_decide_its_layout(run) -> No
     module = run(matrix(body), *BOTH)
     made = [layouts.of(op.results[0].type) for op in ops(module, "arith.divf")]
     assert [layout.in_size("register") for layout in made] == [1]
+
+
+def _loaded(name: str, numel: int, shape: str) -> str:
+    """Text that loads ``%name``, of ``numel`` elements from ``%in`` on, and has pointers into ``%out`` in ``%nameq``."""
+    pointers = f"tensor<{shape}x{POINTER}>"
+    return f"""
+      %{name}r = "tt.make_range"() {{start = 0 : i32, end = {numel} : i32}} : () -> tensor<{numel}xi32>
+      %{name}o = "tt.reshape"(%{name}r) : (tensor<{numel}xi32>) -> tensor<{shape}xi32>
+      %{name}s = "tt.splat"(%in) : ({POINTER}) -> {pointers}
+      %{name}p = "tt.addptr"(%{name}s, %{name}o) : ({pointers}, tensor<{shape}xi32>) -> {pointers}
+      %{name}t = "tt.splat"(%out) : ({POINTER}) -> {pointers}
+      %{name}q = "tt.addptr"(%{name}t, %{name}o) : ({pointers}, tensor<{shape}xi32>) -> {pointers}
+      %{name} = "tt.load"(%{name}p) {{operandSegmentSizes = array<i32: 1, 0, 0>}} : ({pointers}) -> tensor<{shape}xf32>"""
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["wide first", "narrow first"])
+def test_what_is_widened_is_converted_before(run, is_first: bool) -> None:  # type: ignore[no-untyped-def]
+    """Factors of 16 x 16 rows, whose product with the rows is summed: the factors are converted, 256 elements for 16384."""
+    wide, narrow = _loaded("v", 16384, "16x16x64"), _loaded("f", 256, "16x16")
+    body = f"""{wide if is_first else narrow}{narrow if is_first else wide}{_loaded("y", 1024, "16x64")}
+      %g = "tt.reshape"(%f) : (tensor<16x16xf32>) -> tensor<16x16x1xf32>
+      %gw = "tt.broadcast"(%g) : (tensor<16x16x1xf32>) -> tensor<16x16x64xf32>
+      %product = arith.mulf %v, %gw : tensor<16x16x64xf32>
+      %sum = "tt.reduce"(%product) ({{ ^bb0(%s: f32, %t: f32): %u = arith.addf %s, %t : f32
+        "tt.reduce_return"(%u) : (f32) -> () }}) {{axis = 0 : i32}} : (tensor<16x16x64xf32>) -> tensor<16x64xf32>
+      "tt.store"(%yq, %sum) {{operandSegmentSizes = array<i32: 1, 1, 0>}} :
+          (tensor<16x64x{POINTER}>, tensor<16x64xf32>) -> ()"""
+    module = run(matrix(body), *BOTH)
+    converted = [list(ir.RankedTensorType(op.results[0].type).shape) for op in conversions(module)]
+    assert [16, 16, 64] not in converted
