@@ -187,6 +187,8 @@ NEVER: dict[str, str] = {
     **dict.fromkeys(("accelerate-dot-scaled", "amdg-accelerate-dot-scaled", "amdg-upcast-scaled-operands"), "decompose-dot-scaled has told of those that are not"),
     "fold-comparisons": "a comparison whose answer is not known is computed: that is its meaning",
     "gather-across-cluster": "ops that need it get it",
+    "load-down-columns": "a load that fits vectors along rows stays as it is",
+    "unsigned-divisions": "what may be negative is signed: that is its meaning",
     "remove-layout-conversions": "a conversion that stays is needed by layouts that others chose",
     "sink-conversions": "a conversion that two places need is made before both",
     "stage-dot-operands": "a dot that stays in registers is small",
