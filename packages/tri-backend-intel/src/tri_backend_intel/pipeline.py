@@ -61,8 +61,10 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
         return ttir_stage(rewrites=checks)
     rewrite = RewriteTensorDescriptors(refuses=partial(surfaces.refuses, policy=known))
     promoted = PromotePointerTiles(computed=True, alignment=surfaces.PITCH)
-    # masks that are true everywhere are no sizes of arrays
-    finals = (FoldComparisons(), promoted, RemoveDeadIterArgs(), Canonicalize(), rewrite, Canonicalize())
+    # Masks that are true everywhere are no sizes of arrays.  By SIMD they stay: where one of two that share a bound is
+    # folded, the other's bound is one value of rows and of columns, which lanes cannot hold in two ways.
+    folded = () if intel_options(options).path == "simd" else (FoldComparisons(),)
+    finals = (*folded, promoted, RemoveDeadIterArgs(), Canonicalize(), rewrite, Canonicalize())
     return ttir_stage(native=("descriptors",), rewrites=(rewrite, *checks), finals=finals)
 
 

@@ -124,7 +124,7 @@ def test_what_nobody_has_measured_stays_as_it_is(work: Work, has: Resources, wor
 def test_persistence_that_nobody_has_measured(work: Work) -> None:
     chosen = choose(work, eight(3), Machine())
     assert (chosen.specialize, chosen.persistent) == (True, False)
-    assert "not measured" in chosen.reason
+    assert "no estimate of a persistent kernel" in chosen.reason
 
 
 def test_a_loop_that_ends_at_once_needs_no_warps_that_copy() -> None:
