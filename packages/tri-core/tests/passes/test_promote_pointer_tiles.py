@@ -175,7 +175,7 @@ def test_rows_that_begin_again_may_be_added_under_a_mask(sum_: str, is_promoted:
 
 
 def test_a_store_may_leave_out_more_than_the_rows_that_begin_again() -> None:
-    """Where one condition of its mask is read from memory, as of the padded rows of experts."""
+    """A mask one of whose conditions is read from memory, as of the padded rows of experts."""
     mask = "%cmask = tt.broadcast %cm : tensor<64x1xi1> -> tensor<64x64xi1>"
     more = (
         "%cmask0 = tt.broadcast %cm : tensor<64x1xi1> -> tensor<64x64xi1>\n"

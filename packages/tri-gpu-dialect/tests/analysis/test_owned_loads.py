@@ -14,7 +14,7 @@ _OTHER = "tensor<16xf32, #other>"
 
 
 def owned(body: str) -> bool:
-    """Of the load ``%v`` from tensor ``%a``; ``%o`` are pointers in another layout."""
+    """The analysis of load ``%v`` from tensor ``%a``; ``%o`` are pointers in another layout."""
     module = text.parse_module(f"""
 #own = #ttg.blocked<{{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}}>
 #other = #ttg.blocked<{{sizePerThread = [2], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}}>

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
 
-from tri_core.api import Stage, StageContext, StageResult
-from tri_core.lazy_dataclasses import dataclass
-from tri_gpu_dialect.lowering.carried import Carried, carrying, comment_of, without_comment
+from tri_core.api import Stage
+from tri_gpu_dialect.lowering.carried import Carried, carrying, passing, with_comment
 
 __all__ = ["carried_by", "carrying_stages", "code_object_at", "with_carried"]
 
@@ -20,42 +16,9 @@ _SIZE = struct.Struct("<Q")
 _PLACE, _SHAPE, _HEADER = struct.Struct("<40xQ"), struct.Struct("<58xHH"), 64
 
 
-@dataclass(frozen=True)
-class _Passed:
-    """The stage ``amdgcn``: a comment behind its input is behind its output."""
-
-    run: Callable[[Any, StageContext], StageResult]
-
-    def __call__(self, artifact: Any, context: StageContext) -> StageResult:
-        text, carried = without_comment(str(artifact))
-        result = self.run(text, context)
-        return (
-            result if carried is None else replace(result, artifact=f"{result.artifact}{comment_of(carried)}")
-        )
-
-
-@dataclass(frozen=True)
-class _Embedded:
-    """The stage ``hsaco``: a comment behind its input is behind the code object; without one, that is as ever."""
-
-    run: Callable[[Any, StageContext], StageResult]
-
-    def __call__(self, artifact: Any, context: StageContext) -> StageResult:
-        text, carried = without_comment(str(artifact))
-        result = self.run(text, context)
-        if carried is None:
-            return result
-        assert isinstance(result.artifact, bytes)
-        return replace(result, artifact=with_carried(result.artifact, carried))
-
-
 def carrying_stages(llir: Stage, amdgcn: Stage, hsaco: Stage) -> tuple[Stage, Stage, Stage]:
     """The three stages, so that code objects carry what the stand-in runs."""
-    return (
-        carrying(llir),
-        replace(amdgcn, run=_Passed(amdgcn.run)),
-        replace(hsaco, run=_Embedded(hsaco.run)),
-    )
+    return carrying(llir), passing(amdgcn, with_comment), passing(hsaco, with_carried)
 
 
 def with_carried(data: bytes, carried: Carried) -> bytes:

@@ -27,7 +27,7 @@ right = 2 * np.arange(2 * kernels.N, dtype=np.float32) + 0.5
 
 
 def child(body: str, devices: str = "gfx942:sramecc+:xnack-", *arguments: str) -> str:
-    """What ``body`` prints, in a process whose HIP is the stand-in with ``devices``."""
+    """The output of ``body``, in a process whose HIP is the stand-in with ``devices``."""
     environment = {**os.environ, "TRI_AMD_STANDIN": devices}
     environment["PYTHONPATH"] = os.pathsep.join((str(HELPERS), *filter(None, sys.path)))
     program = arguments or ("-c", BEGIN + body)

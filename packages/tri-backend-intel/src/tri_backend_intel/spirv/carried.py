@@ -1,4 +1,4 @@
-"""What the stand-in runs, carried in the SPIR-V itself: the ``llvm`` dialect with machine ops, as the simulator takes it.
+"""The module that the stand-in runs, carried in the SPIR-V itself: the ``llvm`` dialect with machine ops, as the simulator takes it.
 
 The stage ``llir`` adds it to its text as a comment, the stage ``spv`` to the module as ``OpModuleProcessed``, a text
 that no driver looks at (SPIR-V specification, section 2.4, 7c).  So whoever has the module has all of it: a native
@@ -8,14 +8,11 @@ image in a store, another process.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
 
 from tri_backend_intel.spirv.reader import instructions_of, string_of
-from tri_core.api import Stage, StageContext, StageResult
-from tri_core.lazy_dataclasses import dataclass
-from tri_gpu_dialect.lowering.carried import Carried, without_comment
+from tri_core.api import Stage
+from tri_gpu_dialect.lowering.carried import Carried, passing
 from tri_gpu_dialect.lowering.carried import carrying as carrying_llir
 
 __all__ = ["Carried", "carried_by", "carrying", "with_carried"]
@@ -29,24 +26,9 @@ _HEADER_BYTES = 20
 _PIECE = 200_000
 
 
-@dataclass(frozen=True)
-class _Embedded:
-    """The stage ``spv`` whose module has what the text ends with; without it, the module is as ever."""
-
-    run: Callable[[Any, StageContext], StageResult]
-
-    def __call__(self, artifact: Any, context: StageContext) -> StageResult:
-        text, carried = without_comment(str(artifact))
-        result = self.run(text, context)
-        if carried is None:
-            return result
-        assert isinstance(result.artifact, bytes)
-        return replace(result, artifact=with_carried(result.artifact, carried))
-
-
 def carrying(llir: Stage, spv: Stage) -> tuple[Stage, Stage]:
     """The two stages, so that modules carry what the stand-in runs."""
-    return carrying_llir(llir), replace(spv, run=_Embedded(spv.run))
+    return carrying_llir(llir), passing(spv, with_carried)
 
 
 def with_carried(module: bytes, carried: Carried) -> bytes:
@@ -69,7 +51,7 @@ def _processed(text: str) -> bytes:
 
 
 def carried_by(module: bytes) -> Carried | None:
-    """What SPIR-V ``module`` carries; None where it carries nothing, ToolchainError when it is damaged."""
+    """The module that SPIR-V ``module`` carries; None where it carries nothing, ToolchainError when it is damaged."""
     pieces = list(_pieces(module))
     return Carried.unpacked("".join(pieces)) if pieces else None
 

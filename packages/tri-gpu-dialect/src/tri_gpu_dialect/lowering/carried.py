@@ -17,7 +17,7 @@ from tri_core.api import Pass, Stage, StageContext, StageResult, ToolchainError
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 
-__all__ = ["Carried", "KeepMachineLevel", "carrying", "comment_of", "without_comment"]
+__all__ = ["Carried", "KeepMachineLevel", "carrying", "passing", "with_comment", "without_comment"]
 
 _COMMENT = "\n; tri.machine "
 
@@ -87,20 +87,38 @@ class _Commented:
             threads_per_warp=lanes,
             shared=result.resources["shared"],
         )
-        return replace(result, artifact=f"{result.artifact}{comment_of(carried)}")
+        return replace(result, artifact=with_comment(str(result.artifact), carried))
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """A stage whose output has, by ``embed``, what the comment behind its input carries; without a comment, it is as ever."""
+
+    run: Callable[[Any, StageContext], StageResult]
+    embed: Callable[[Any, Carried], Any]
+
+    def __call__(self, artifact: Any, context: StageContext) -> StageResult:
+        text, carried = without_comment(str(artifact))
+        result = self.run(text, context)
+        return result if carried is None else replace(result, artifact=self.embed(result.artifact, carried))
+
+
+def passing(stage: Stage, embed: Callable[[Any, Carried], Any]) -> Stage:
+    """The stage ``stage`` of text, whose output has what is carried behind its input: ``embed`` puts it there."""
+    return replace(stage, run=_Passed(stage.run, embed))
 
 
 def carrying(llir: Stage) -> Stage:
-    """The stage ``llir``, so that its text ends with :func:`comment_of` what the simulator runs."""
+    """The stage ``llir``, so that its text ends with what the simulator runs, as a comment."""
     assert llir.passes is not None
     keep = KeepMachineLevel()
     llir.passes.insert("llir.machine", keep)
     return replace(llir, run=_Commented(llir.run, keep))
 
 
-def comment_of(carried: Carried) -> str:
-    """A line behind a text of LLVM IR or assembly."""
-    return f"{_COMMENT}{carried.packed()}\n"
+def with_comment(text: str, carried: Carried) -> str:
+    """``text`` of LLVM IR or assembly with ``carried`` as a comment behind it."""
+    return f"{text}{_COMMENT}{carried.packed()}\n"
 
 
 def without_comment(text: str) -> tuple[str, Carried | None]:

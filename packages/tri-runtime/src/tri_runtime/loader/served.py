@@ -10,11 +10,17 @@ import atexit
 import ctypes
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
-__all__ = ["SLOTS", "ServedLibrary", "ir_type", "jump", "slots", "written"]
+from tri_core.api import DeviceError
+
+__all__ = ["SLOTS", "ServedDriver", "ServedLibrary", "ir_type", "jump", "require_elf", "slots", "written"]
+
+L = TypeVar("L", bound="ServedLibrary")
 
 #: the symbol of the array of addresses
 SLOTS = "tri_standin_slots"
@@ -81,3 +87,55 @@ class ServedLibrary:
         """Take all addresses away."""
         for slot in range(len(self._served)):
             self._slots[slot] = None
+
+
+def require_elf(instead: str) -> None:
+    """DeviceError on systems that load no ELF libraries; ``instead`` is the simulated target to use there."""
+    if sys.platform != "linux":
+        raise DeviceError(
+            f"the stand-in driver is an ELF library, which {sys.platform} does not load",
+            remedy=f'simulate without a driver: tri.target("{instead}")',
+        )
+
+
+class ServedDriver(Generic[L]):
+    """A driver of simulated devices behind a library, served until the interpreter ends, or :meth:`close`.
+
+    ``state`` has ``devices``, ``answers`` (results by function) and ``left()``; ``functions`` are ``ctypes`` callbacks by name.
+    """
+
+    def __init__(self, library: L, state: Any, functions: Mapping[str, Any]) -> None:
+        self.library, self.state = library, state
+        self._functions = dict(functions)  # alive as long as they are served
+        library.serve({n: ctypes.cast(f, ctypes.c_void_p).value or 0 for n, f in self._functions.items()})
+        atexit.register(library.close)
+
+    @property
+    def path(self) -> Path:
+        """The library's file."""
+        return self.library.path
+
+    def close(self) -> None:
+        """Serve nothing any more: every function answers that it is not supported."""
+        self.library.close()
+        atexit.unregister(self.library.close)
+
+    def lose_device(self, index: int, launch: int | None = None) -> None:
+        """Lose device ``index`` now, or in the ``launch``-th launch from now on (1 is the next)."""
+        device = self.state.devices[index]
+        if launch is None:
+            device.lose_on_demand()
+        else:
+            device.lose_at = device.launches + launch
+
+    def answer(self, function: str, code: int | None) -> None:
+        """Have ``function`` do nothing but answer ``code``, until that is None again."""
+        if code is None:
+            self.state.answers.pop(function, None)
+        else:
+            self.state.answers[function] = code
+
+    def left(self) -> list[str]:
+        """Objects that callers made and did not destroy, by kind; ``allocation`` for memory."""
+        found: list[str] = self.state.left()
+        return found

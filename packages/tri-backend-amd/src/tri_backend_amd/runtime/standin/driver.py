@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import functools
 import logging
 import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from tri_backend_amd.runtime.standin.calls import CALLS
@@ -18,7 +15,7 @@ from tri_backend_amd.runtime.standin.errors import HipError, Refused
 from tri_backend_amd.runtime.standin.functions import FUNCTIONS, TEXTS
 from tri_backend_amd.runtime.standin.library import Library
 from tri_backend_amd.runtime.standin.state import State
-from tri_core.api import DeviceError
+from tri_runtime.loader.served import ServedDriver, require_elf
 
 __all__ = ["StandIn"]
 
@@ -28,7 +25,7 @@ logger = logging.getLogger(__name__)
 _announced: list[StandIn] = []
 
 
-class StandIn:
+class StandIn(ServedDriver[Library]):
     """HIP whose devices are simulated; it serves until the interpreter ends, or :meth:`close`.
 
     Make it, :meth:`announce` it, and then call HIP, whose library hip-python opens once in a process.  Kernels must be
@@ -36,59 +33,23 @@ class StandIn:
     """
 
     def __init__(self, configuration: Configuration | None = None) -> None:
-        if sys.platform != "linux":
-            raise DeviceError(
-                f"the stand-in is an ELF library, which {sys.platform} does not load",
-                remedy='simulate without a driver: tri.target("sim:amd:gfx942")',
-            )
-        self.state = State(configuration or Configuration())
-        self.library = Library()
+        require_elf("sim:amd:gfx942")
         self._names = {
             code.value: ctypes.create_string_buffer(f"{code.hip_name}".encode()) for code in HipError
         }
-        self._functions = {name: self._callback(name, call) for name, call in CALLS.items()}
-        self._functions |= {
-            name: ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(self._text) for name in TEXTS
-        }
-        self.library.serve(
-            {n: ctypes.cast(f, ctypes.c_void_p).value or 0 for n, f in self._functions.items()}
-        )
-        atexit.register(self.library.close)
-
-    @property
-    def path(self) -> Path:
-        """The library."""
-        return self.library.path
+        texts = {name: ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(self._text) for name in TEXTS}
+        calls = {name: self._callback(name, call) for name, call in CALLS.items()}
+        super().__init__(Library(), State(configuration or Configuration()), calls | texts)
 
     def announce(self) -> None:
         """Let ``ROCM_PATH`` name this library's folder, where hip-python looks for it at its first call."""
         os.environ["ROCM_PATH"] = str(self.library.root)
         _announced.append(self)
 
-    def close(self) -> None:
-        """Serve nothing any more: every function answers that it is not supported."""
-        self.library.close()
-        atexit.unregister(self.library.close)
-
-    def lose_device(self, index: int, launch: int | None = None) -> None:
-        """Let device ``index`` have a fault now, or in the ``launch``-th launch from now on (1 is the next)."""
-        device = self.state.devices[index]
-        if launch is None:
-            device.lose(HipError.ILLEGAL_ADDRESS, "the stand-in was asked for it")
-        else:
-            device.lose_at = device.launches + launch
-
-    def answer(self, function: str, code: HipError | None) -> None:
-        """``function`` (HIP's name) does nothing but answer ``code``, until that is None again."""
+    def answer(self, function: str, code: int | None) -> None:
+        """See :meth:`.ServedDriver.answer`; ``function`` is HIP's name."""
         assert function in FUNCTIONS, function
-        if code is None:
-            self.state.answers.pop(function, None)
-        else:
-            self.state.answers[function] = code
-
-    def left(self) -> list[str]:
-        """Objects that callers made and did not destroy, by kind; ``allocation`` for memory."""
-        return self.state.left()
+        super().answer(function, code)
 
     def _callback(self, name: str, call: Callable[..., None]) -> Any:
         return ctypes.CFUNCTYPE(ctypes.c_uint32, *FUNCTIONS[name])(
@@ -99,7 +60,7 @@ class StandIn:
         try:
             with self.state.lock:
                 if name in self.state.answers:
-                    return self.state.answers[name]
+                    return int(self.state.answers[name])
                 call(self.state, *arguments)
         except Refused as refused:
             if refused.code != HipError.NOT_READY:

@@ -111,6 +111,10 @@ class Device:
         self.fault = code
         self.queue.clear()
 
+    def lose_on_demand(self) -> None:
+        """Have a fault, as a test asks for."""
+        self.lose(HipError.ILLEGAL_ADDRESS, "the stand-in was asked for it")
+
     def enqueue(self, stream: Stream, run: Callable[[], None]) -> Work | None:
         """Put ``run`` behind all other work; a stream that is captured keeps it for the graph, and None is the answer."""
         self.check()

@@ -62,6 +62,10 @@ class Device(Object):
                 self.root.lost = self.driver.last_error = why
             self.driver.changes.tell()
 
+    def lose_on_demand(self) -> None:
+        """Be lost, as a test asks for."""
+        self.lose("the stand-in was asked to lose it")
+
     def check(self) -> None:
         """Refused when the device is lost, as it is to a forked child."""
         if self.driver.changes.alone:
