@@ -13,6 +13,7 @@ from integration.random_programs.patterns.waits import (
     draw_raise,
     draw_wait,
     raised,
+    seen,
     waited,
 )
 from integration.random_programs.program import Array, Choice, Memory, Part, Shape
@@ -236,10 +237,7 @@ class LookBack:
         ]
 
     def lines(self, part: Part, shape: Shape, i: int) -> list[str]:
-        how = ["cache_modifier='.cv'"] * (part["wait"] != "volatile") + ["volatile=True"] * (
-            part["wait"] != "cv"
-        )
-        load = f"w = tl.load(s{i} + t * {shape.programs} + j, {', '.join(how)})"
+        load = f"w = {seen(part['wait'], f's{i} + t * {shape.programs} + j')}"
         own = f"s{i} + t * {shape.programs} + pid"
         return [
             f"for t in range({part['rounds']}):",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from integration.random_programs.patterns.waits import SEEING, choose
+from integration.random_programs.patterns.waits import SEEING, choose, seen
 from integration.random_programs.program import Array, Choice, Memory, Part, Shape
 
 __all__ = ["WorkUntil"]
@@ -34,26 +34,23 @@ class WorkUntil:
         ]
 
     def lines(self, part: Part, shape: Shape, i: int) -> list[str]:
-        how = ["cache_modifier='.cv'"] * (part["wait"] != "volatile") + ["volatile=True"] * (
-            part["wait"] != "cv"
-        )
-        loads = [f"tl.load(s{i} + 2 * pid - {2 - word}, {', '.join(how)})" for word in range(part["words"])]
-        seen, sums = " + ".join(loads), shape.block * (shape.block - 1) // 2
+        loads = [seen(part["wait"], f"s{i} + 2 * pid - {2 - word}") for word in range(part["words"])]
+        words, sums = " + ".join(loads), shape.block * (shape.block - 1) // 2
         work = [
             "total += tl.sum(offs + turn, 0)",
             f"due += {sums} + turn * {shape.block}",
             "turn += 1",
         ]
         loop = {
-            "while": [f"while {seen} != {part['words']}:", *(f"    {line}" for line in work)],
+            "while": [f"while {words} != {part['words']}:", *(f"    {line}" for line in work)],
             "until": [
                 "w = 0",
                 f"while w != {part['words']}:",
-                *(f"    {line}" for line in (f"w = {seen}", *work)),
+                *(f"    {line}" for line in (f"w = {words}", *work)),
             ],
             "if": [
                 f"for _ in range({part['turns']}):",
-                f"    if {seen} != {part['words']}:",
+                f"    if {words} != {part['words']}:",
                 *(f"        {line}" for line in work),
             ],
         }[part["form"]]

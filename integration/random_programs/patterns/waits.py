@@ -7,7 +7,7 @@ from typing import Any
 
 from integration.random_programs.program import Choice
 
-__all__ = ["choose", "draw_raise", "draw_wait", "raised", "waited"]
+__all__ = ["choose", "draw_raise", "draw_wait", "raised", "seen", "waited"]
 
 _SCOPES = ("gpu", "gpu", "sys")
 #: those that acquire, then those that only see
@@ -49,12 +49,17 @@ def raised(part: Any, at: str, old: str, new: str) -> list[str]:
     return ["tl.debug_barrier()", call]
 
 
+def seen(kind: str, at: str) -> str:
+    """A load of the word at ``at`` that sees what others store; ``kind`` of :data:`SEEING`."""
+    how = ["cache_modifier='.cv'"] * (kind != "volatile") + ["volatile=True"] * (kind != "cv")
+    return f"tl.load({at}, {', '.join(how)})"
+
+
 def waited(part: Any, at: str, value: str, going_on: str = "!=") -> list[str]:
     """Wait until the word at ``at`` is ``value``; with ``<`` ``going_on``, at least that (``add`` and ``or`` alone)."""
     kind = part["wait"]
     if kind in SEEING:
-        how = ["cache_modifier='.cv'"] * (kind != "volatile") + ["volatile=True"] * (kind != "cv")
-        return [f"while tl.load({at}, {', '.join(how)}) != {value}:", "    pass"]
+        return [f"while {seen(kind, at)} != {value}:", "    pass"]
     sem, scope = part["wait_sem"], part["wait_scope"]
     order = f'sem="{sem}", scope="{scope}"'
     if kind == "tile":
