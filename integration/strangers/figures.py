@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Code", "Figures", "Patterns", "figures_of", "worse"]
+__all__ = ["Code", "Figures", "Patterns", "beyond_a_tenth", "figures_of", "worse"]
 
 Figures = Mapping[str, float]
 #: figures of which less is worse; of all others more is
@@ -148,20 +148,25 @@ def _hot(loops: Sequence[Sequence[str]], patterns: Patterns) -> Sequence[str]:
     return found
 
 
+def beyond_a_tenth(mine: float, their: float, *, more_is_better: bool, slack: float = 0.0) -> bool:
+    """True where ``mine`` is worse than ``their`` by more than a tenth of that and ``slack``."""
+    if more_is_better:
+        return mine < their * (1 - _TENTH) - slack
+    return mine > their * (1 + _TENTH) + slack
+
+
 def worse(ours: Figures, theirs: Figures) -> list[str]:
     """The figures in which ``ours`` are worse than ``theirs`` by more than a tenth; what a loop does is told for the same work."""
     found = []
     for name, mine in ours.items():
         if name in _NOT_JUDGED or name not in theirs or (name == "instructions" and _loops(ours, theirs)):
             continue
-        their, slack = theirs[name], _SLACK.get(name, 0)
-        fewer, more = their * (1 - _TENTH) - slack, their * (1 + _TENTH) + slack
-        bad = mine < fewer if name in _LEAST else mine > more
+        bad = beyond_a_tenth(mine, theirs[name], more_is_better=name in _LEAST, slack=_SLACK.get(name, 0))
         if bad and not (name == "load_bytes" and ours["asynchronous"] > theirs["asynchronous"]):
             found.append(name)
     if _loops(ours, theirs):
         mine, their = (one["loop"] / one["work"] for one in (ours, theirs))
-        if mine > their * (1 + _TENTH):
+        if beyond_a_tenth(mine, their, more_is_better=False):
             found.append("loop")
     elif theirs["work"] and theirs["dots"] and not ours["loop"]:
         found.append("loop")

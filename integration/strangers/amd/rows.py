@@ -9,6 +9,7 @@ from typing import Any
 
 from integration.bench_amd_static.machine import counted, instructions, steady_loop
 from integration.strangers.compilers import result
+from integration.strangers.figures import beyond_a_tenth
 from integration.strangers.record import Kernel
 from tri_backend_amd.cycles import CHIPS, ahead_of, alternates, estimate, steps_of
 from tri_core.occupancy import occupancy
@@ -25,7 +26,6 @@ COLUMNS = {
     "waves": True,
     "cycles": False,
 }
-_TENTH = 0.1
 
 Figures = Mapping[str, int]
 
@@ -55,7 +55,7 @@ class Row:
 def _worse(mine: int | None, their: int | None, more_is_better: bool) -> bool:
     if mine is None or their is None:
         return False
-    return mine < their * (1 - _TENTH) if more_is_better else mine > their * (1 + _TENTH)
+    return beyond_a_tenth(mine, their, more_is_better=more_is_better)
 
 
 def rows(kernels: Iterable[Kernel], chip: str, ours: Path, theirs: Path) -> list[Row]:

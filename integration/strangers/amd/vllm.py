@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,15 +13,29 @@ from unittest import mock
 import torch
 
 from integration.strangers.amd.device import without_init
+from integration.strangers.amd.shapes import (
+    BATCH,
+    FEATURES,
+    HALF,
+    HEADS,
+    TIME,
+    Call,
+    K,
+    M,
+    N,
+    ends,
+    ones,
+    random,
+    repeated,
+    zeros,
+)
 
 __all__ = ["NAME", "calls"]
 
 NAME = "vllm"
 _OPS = "vllm.v1.attention.ops"
 _LAYERS = "vllm.model_executor.layers"
-_HALF = torch.bfloat16
-_M, _N, _K = 256, 1024, 1024
-_HEADS, _GROUPS, _FEATURES, _TIME, _BATCH = 8, 8, 128, 512, 2
+_GROUPS = 8
 #: what kernels' files import beside kernels: a server and its settings
 _NOTHING = (
     "vllm.logger", "vllm._custom_ops", "vllm.scalar_type", "vllm.model_executor.parameter",
@@ -36,8 +50,6 @@ _PLAIN = (
     "vllm.v1", "vllm.v1.attention", _OPS, "vllm.model_executor", _LAYERS, f"{_LAYERS}.fused_moe", f"{_LAYERS}.quantization",
     f"{_LAYERS}.quantization.utils", "vllm.utils",
 )  # fmt: skip
-
-Call = tuple[str, Callable[[], Any]]
 
 
 def calls(folder: Path) -> Iterator[Call]:
@@ -87,80 +99,64 @@ def _settle(float8: Any) -> None:
     sys.modules["vllm"].envs = settings  # type: ignore[attr-defined]
 
 
-def _r(*shape: int, dtype: Any = _HALF) -> torch.Tensor:
-    return torch.randn(*shape).to(dtype)
-
-
-def _f(*shape: int) -> torch.Tensor:
-    return torch.ones(*shape)
-
-
-def _i(*shape: int) -> torch.Tensor:
-    return torch.zeros(*shape, dtype=torch.int32)
-
-
 def _of(home: str, name: str) -> Any:
     return importlib.import_module(f"{home}.{name}")
 
 
-def _ends(length: int) -> torch.Tensor:
-    return torch.arange(0, _BATCH + 1, dtype=torch.int32) * length
-
-
 def _attention(float8: Any) -> Iterator[Call]:
-    lengths = torch.full((_BATCH,), _TIME, dtype=torch.int32)
+    lengths = repeated(BATCH, TIME)
 
     def unified(queries: int, dtype: Any) -> Any:
-        q = _r(_BATCH * queries, _HEADS * _GROUPS, _FEATURES)
-        caches = [_r(64, 16, _HEADS, _FEATURES).to(dtype) for _ in range(2)]
-        scale = _f(_BATCH, _HEADS) if dtype is float8 else None
-        heads, padded = _HEADS * _GROUPS, _FEATURES
+        q = random(BATCH * queries, HEADS * _GROUPS, FEATURES)
+        caches = [random(64, 16, HEADS, FEATURES).to(dtype) for _ in range(2)]
+        scale = ones(BATCH, HEADS) if dtype is float8 else None
+        heads, padded = HEADS * _GROUPS, FEATURES
         return _of(_OPS, "triton_unified_attention").unified_attention(
             q,
             *caches,
             torch.empty_like(q),
-            _ends(queries),
+            ends(queries),
             queries,
             lengths,
-            _TIME,
+            TIME,
             0.1,
             True,
             (-1, -1),
-            _i(_BATCH, 32),
+            zeros(BATCH, 32),
             0,
             None,
             scale,
             scale,
             seq_threshold_3D=8,
             num_par_softmax_segments=16,
-            softmax_segm_output=_f(_BATCH, heads, 16, padded),
-            softmax_segm_max=_f(_BATCH, heads, 16),
-            softmax_segm_expsum=_f(_BATCH, heads, 16),
+            softmax_segm_output=ones(BATCH, heads, 16, padded),
+            softmax_segm_max=ones(BATCH, heads, 16),
+            softmax_segm_expsum=ones(BATCH, heads, 16),
             kv_quant_mode=0,
         )
 
     def prefill() -> Any:
-        q, k, v, o = (_r(_BATCH * _TIME, _HEADS, _FEATURES) for _ in range(4))
-        starts = _ends(_TIME)[:-1].contiguous()
-        return _of(_OPS, "triton_prefill_attention").context_attention_fwd(q, k, v, o, starts, lengths, _TIME)
+        q, k, v, o = (random(BATCH * TIME, HEADS, FEATURES) for _ in range(4))
+        starts = ends(TIME)[:-1].contiguous()
+        return _of(_OPS, "triton_prefill_attention").context_attention_fwd(q, k, v, o, starts, lengths, TIME)
 
     def merge() -> Any:
-        o, p, s = (_r(_M, _HEADS, _FEATURES) for _ in range(3))
+        o, p, s = (random(M, HEADS, FEATURES) for _ in range(3))
         return _of(_OPS, "triton_merge_attn_states").merge_attn_states(
-            o, p, _f(_HEADS, _M), s, _f(_HEADS, _M), _f(_HEADS, _M)
+            o, p, ones(HEADS, M), s, ones(HEADS, M), ones(HEADS, M)
         )
 
     def prefix() -> Any:
-        q, o = (_r(_BATCH * 128, _HEADS * _GROUPS, _FEATURES) for _ in range(2))
-        k, v = (_r(_BATCH * 128, _HEADS, _FEATURES) for _ in range(2))
-        caches = _r(64, _HEADS, _FEATURES // 8, 16, 8), _r(64, _HEADS, _FEATURES, 16)
+        q, o = (random(BATCH * 128, HEADS * _GROUPS, FEATURES) for _ in range(2))
+        k, v = (random(BATCH * 128, HEADS, FEATURES) for _ in range(2))
+        caches = random(64, HEADS, FEATURES // 8, 16, 8), random(64, HEADS, FEATURES, 16)
         return _of(_OPS, "prefix_prefill").context_attention_fwd(
-            q, k, v, o, "auto", *caches, _i(_BATCH, 32), _ends(128), lengths, _TIME, 128, _f(1), _f(1)
+            q, k, v, o, "auto", *caches, zeros(BATCH, 32), ends(128), lengths, TIME, 128, ones(1), ones(1)
         )
 
-    yield "unified_attention 2d", lambda: unified(64, _HALF)
+    yield "unified_attention 2d", lambda: unified(64, HALF)
     yield "unified_attention 2d, fp8 cache", lambda: unified(64, float8)
-    yield "unified_attention 3d", lambda: unified(1, _HALF)
+    yield "unified_attention 3d", lambda: unified(1, HALF)
     yield "prefill_attention", prefill
     yield "merge_attn_states", merge
     yield "prefix_prefill", prefix
@@ -168,32 +164,32 @@ def _attention(float8: Any) -> Iterator[Call]:
 
 def _decoding(float8: Any) -> Iterator[Call]:
     del float8
-    lengths = torch.full((_BATCH,), _TIME, dtype=torch.int32)
+    lengths = repeated(BATCH, TIME)
 
     def decode(heads: int, kv: int, k: int, v: int, *, latent: bool) -> Any:
-        q, splits = _r(_BATCH, heads, k), 8
-        buffers = _r(1024, 16, kv, k), _r(1024, 16, kv, v)
+        q, splits = random(BATCH, heads, k), 8
+        buffers = random(1024, 16, kv, k), random(1024, 16, kv, v)
         return _of(_OPS, "triton_decode_attention").decode_attention_fwd(
             q,
             *buffers,
-            _r(_BATCH, heads, v),
-            _f(_BATCH, heads),
-            _i(_BATCH, 64),
+            random(BATCH, heads, v),
+            ones(BATCH, heads),
+            zeros(BATCH, 64),
             lengths,
-            _f(_BATCH, heads, splits, v + 1),
+            ones(BATCH, heads, splits, v + 1),
             splits,
             0.1,
             16,
-            k_scale=_f(1),
-            v_scale=_f(1),
+            k_scale=ones(1),
+            v_scale=ones(1),
             is_mla=latent,
         )
 
     def paged() -> Any:
         module = _of(_OPS, "chunked_prefill_paged_decode")
-        q = _r(_BATCH, _HEADS * _GROUPS, _FEATURES)
-        k, v = (_r(_BATCH, _HEADS, _FEATURES) for _ in range(2))
-        caches = _r(64, _HEADS, _FEATURES // 8, 16, 8), _r(64, _HEADS, _FEATURES, 16)
+        q = random(BATCH, HEADS * _GROUPS, FEATURES)
+        k, v = (random(BATCH, HEADS, FEATURES) for _ in range(2))
+        caches = random(64, HEADS, FEATURES // 8, 16, 8), random(64, HEADS, FEATURES, 16)
         return module.chunked_prefill_paged_decode(
             q,
             k,
@@ -201,13 +197,13 @@ def _decoding(float8: Any) -> Iterator[Call]:
             torch.empty_like(q),
             "auto",
             *caches,
-            _i(_BATCH, 32),
-            _ends(1),
+            zeros(BATCH, 32),
+            ends(1),
             lengths,
-            _TIME,
+            TIME,
             1,
-            _f(1),
-            _f(1),
+            ones(1),
+            ones(1),
             sm_scale=0.1,
         )
 
@@ -224,23 +220,23 @@ def _no(*unused: Any, **unused_too: Any) -> bool:
 def _experts(float8: Any) -> Iterator[Call]:
     block = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 4, "SPLIT_K": 1}
     experts, top = 8, 2
-    tokens = _M * top + experts * 64
+    tokens = M * top + experts * 64
 
     def routed() -> tuple[torch.Tensor, ...]:
-        return _f(_M, top), _i(tokens), _i(tokens // 64), _i(1)
+        return ones(M, top), zeros(tokens), zeros(tokens // 64), zeros(1)
 
     def moe(dtype: Any, scale: Any, block_shape: Any, **kinds: bool) -> Any:
         tl = importlib.import_module("triton.language")
-        narrow = dtype is not _HALF
+        narrow = dtype is not HALF
         chosen = {
             name: kinds.get(name, False)
             for name in ("use_fp8_w8a8", "use_int8_w8a8", "use_int8_w8a16", "use_int4_w4a16")
         }
-        a_scale = _f(_M, _K // 128) if narrow else None
+        a_scale = ones(M, K // 128) if narrow else None
         return _of(_LAYERS, "fused_moe.fused_moe").invoke_fused_moe_triton_kernel(
-            _r(_M, _K).to(dtype),
-            _r(experts, _N, _K).to(dtype),
-            _r(_M, top, _N),
+            random(M, K).to(dtype),
+            random(experts, N, K).to(dtype),
+            random(M, top, N),
             a_scale,
             scale,
             *routed(),
@@ -255,12 +251,12 @@ def _experts(float8: Any) -> Iterator[Call]:
 
     def four() -> Any:
         tl = importlib.import_module("triton.language")
-        weights = torch.zeros(experts, _N, _K // 2, dtype=torch.uint8)
+        weights = torch.zeros(experts, N, K // 2, dtype=torch.uint8)
         return _of(_LAYERS, "fused_moe.fused_moe").invoke_fused_moe_wna16_triton_kernel(
-            _r(_M, _K),
+            random(M, K),
             weights,
-            _r(_M, top, _N),
-            _r(experts, _N, _K // 128),
+            random(M, top, N),
+            random(experts, N, K // 128),
             None,
             *routed(),
             False,
@@ -272,33 +268,37 @@ def _experts(float8: Any) -> Iterator[Call]:
             [0, 128],
         )
 
-    yield "fused_moe", lambda: moe(_HALF, None, None)
+    yield "fused_moe", lambda: moe(HALF, None, None)
     yield (
         "fused_moe fp8 blocks",
-        lambda: moe(float8, _f(experts, _N // 128, _K // 128), [128, 128], use_fp8_w8a8=True),
+        lambda: moe(float8, ones(experts, N // 128, K // 128), [128, 128], use_fp8_w8a8=True),
     )
     yield "fused_moe int4", four
 
 
 def _quantized(float8: Any) -> Iterator[Call]:
     awq = "quantization.awq_triton"
-    weights, scales, zeros = _i(_K, _N // 8), _r(_K // 128, _N, dtype=torch.float16), _i(_K // 128, _N // 8)
-    x = _r(_M, _K, dtype=torch.float16)
-    yield "awq_dequantize", lambda: _of(_LAYERS, awq).awq_dequantize_triton(weights, scales, zeros)
-    yield "awq_gemm", lambda: _of(_LAYERS, awq).awq_gemm_triton(x, weights, scales, zeros, 8)
+    weights, scales, points = (
+        zeros(K, N // 8),
+        random(K // 128, N, dtype=torch.float16),
+        zeros(K // 128, N // 8),
+    )
+    x = random(M, K, dtype=torch.float16)
+    yield "awq_dequantize", lambda: _of(_LAYERS, awq).awq_dequantize_triton(weights, scales, points)
+    yield "awq_gemm", lambda: _of(_LAYERS, awq).awq_gemm_triton(x, weights, scales, points, 8)
     yield (
         "scaled_mm",
         lambda: _of(_LAYERS, "quantization.compressed_tensors.triton_scaled_mm").triton_scaled_mm(
-            _r(_M, _K).to(float8), _r(_N, _K).to(float8).t(), _f(_M, 1), _f(_N, 1), _HALF
+            random(M, K).to(float8), random(N, K).to(float8).t(), ones(M, 1), ones(N, 1), HALF
         ),
     )
     yield (
         "w8a8_block_scaled",
         lambda: _of(_LAYERS, "quantization.utils.fp8_utils").w8a8_triton_block_scaled_mm(
-            _r(_M, _K).to(float8),
-            _r(_N, _K).to(float8),
-            _f(_M, _K // 128),
-            _f(_N // 128, _K // 128),
+            random(M, K).to(float8),
+            random(N, K).to(float8),
+            ones(M, K // 128),
+            ones(N // 128, K // 128),
             [128, 128],
         ),
     )
