@@ -182,6 +182,11 @@ def test_cache_commands(file, tmp_path):
         run("compile", f"{file}:scale", "-t", "fake:one", "-s", "*fp32, i32")
         assert run("cache", "path").strip() == str(tmp_path / "store")
         assert run("cache", "size").startswith("2 entries, ")  # the kernel, and why it was compiled
+        entry = next((tmp_path / "store").glob("*/*.entry"))
+        for left in (".lock", ".1-2.tmp"):  # of a process that compiles now, or was killed
+            entry.with_suffix(left).touch()
+        assert run("cache", "size").startswith("2 entries, ")
+        assert run("cache", "verify") == "2 entries are whole\n"
         assert run("cache", "clear") == "removed 2 entries\n"
         assert run("cache", "size").startswith("0 entries, ")
 

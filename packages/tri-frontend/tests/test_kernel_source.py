@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import linecache
-from collections.abc import Callable
-from types import ModuleType
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tri
+from tri import kernel_source
 from tri.kernel_source import read_source
 from tri_core.errors import CompilationError
 
@@ -189,3 +192,65 @@ def test_lines_of_the_interpreter(kernel_file: Callable[[str], ModuleType]) -> N
     store = next(n for n in ast.walk(written(kernel.source.file)) if ast.unparse(n).startswith("tl.store("))
     assert caught.value.location is not None
     assert caught.value.location.line == store.lineno  # type: ignore[attr-defined]
+
+
+ODD = """
+def kernel(x):
+    return (
+x
+)
+# not of the body
+def brackets(x): return [
+1]
+def text(x):
+    return '''
+def other(x):
+    pass
+'''
+    # of the body
+
+    # as well
+  # not of the body
+
+def tabs(x):
+\tif x:
+\t\treturn 1
+\treturn 2
+class Outer:
+    def method(self, __x):
+        def inner():
+            return __x
+        return inner
+
+        # of the body
+    @staticmethod
+    def last(x):
+        \"\"\"Only a text.\"\"\"
+#"""
+
+
+def _functions(module: ModuleType) -> Iterator[FunctionType]:
+    for owner in (module, *(value for value in vars(module).values() if isinstance(value, type))):
+        found = (getattr(value, "__func__", value) for value in vars(owner).values())
+        yield from (
+            f for f in found if isinstance(f, FunctionType) and f.__code__.co_filename == module.__file__
+        )
+
+
+@pytest.mark.parametrize("name", ["odd", "argparse", "inspect", "tri.language.standard", "tri_core.knobs"])
+def test_sources_end_where_inspect_says(
+    name: str, kernel_file: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = kernel_file(ODD) if name == "odd" else importlib.import_module(name)
+    functions = [getattr(f, "fn", f) for f in _functions(module)]
+    found = [read_source(f) for f in functions]
+    monkeypatch.setattr(kernel_source, "_definition", lambda function: None)
+    for mine, theirs in zip(found, map(read_source, functions), strict=True):
+        assert (mine.file, mine.first_line, mine.text) == (theirs.file, theirs.first_line, theirs.text)
+        assert ast.dump(mine.tree, include_attributes=True) == ast.dump(theirs.tree, include_attributes=True)
+
+
+def test_a_file_that_is_another_one_now_is_read_by_inspect(kernel_file: Callable[[str], ModuleType]) -> None:
+    module = kernel_file("def kernel(x):\n    return (x +\n        1)\n")
+    Path(str(module.__file__)).write_text("\n\ndef kernel(x):\n    return x\ndef other(x):\n    return x\n")
+    assert read_source(module.kernel).text == "def kernel(x):\n    return x\n"

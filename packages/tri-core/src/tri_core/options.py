@@ -20,6 +20,8 @@ from tri_core.lazy_dataclasses import dataclass
 __all__ = ["CommonOptions"]
 
 
+#: values that nothing can change
+_PLAIN = frozenset({int, str, bool, float, type(None)})
 _hints_of: dict[type, dict[str, Any]] = {}
 
 
@@ -112,4 +114,7 @@ class CommonOptions:
 
     def to_json(self) -> dict[str, Any]:
         """The options as a JSON-able dictionary, in field order."""
-        return dataclasses.asdict(self)
+        values = {name: getattr(self, name) for name in _hints(type(self))}
+        # asdict copies every value: of plain ones there is nothing to copy, and a key is made of them at every first launch
+        is_plain = all(type(v) in _PLAIN or v == () for v in values.values())
+        return values if is_plain else dataclasses.asdict(self)

@@ -41,6 +41,8 @@ _PATIENCE = 60.0
 
 _memory: dict[tuple[object, ...], CompiledKernel] = {}
 _environments: dict[tuple[object, ...], tuple[PluginManager, Target, str]] = {}
+#: whether all that takes part is installed, by manager, its generation and target, which the first two keep
+_installed: dict[tuple[object, ...], tuple[PluginManager, Target, bool]] = {}
 _lock = forks.Lock()
 _in_flight: dict[tuple[object, ...], forks.RLock] = {}
 
@@ -69,7 +71,7 @@ class _Request:
     @cached_property
     def shortcut(self) -> str | None:
         """A key that needs no pipeline, and under which the store holds :attr:`key`; None when not safe."""
-        if not self.manager.is_installed(self.target):
+        if not _is_installed(self.manager, self.target):
             return None
         return key.shortcut(self.source, self.options, self.environment)
 
@@ -207,6 +209,7 @@ def forget() -> None:
     with _lock:
         _memory.clear()
         _environments.clear()
+        _installed.clear()
 
 
 def _target(target: Spec | None, options: CommonOptions | Mapping[str, Any] | None) -> Target:
@@ -244,6 +247,17 @@ def _environment(current: PluginManager, target: Target, composition: Compositio
         # manager and target are kept, so that no other object takes their ids
         made = key.environment(current, target, composition)
         found = _environments[identity] = (current, target, made)
+    return found[2]
+
+
+def _is_installed(current: PluginManager, target: Target) -> bool:
+    """:meth:`PluginManager.is_installed`, asked once per target object and set of plugins."""
+    identity = (id(current), current.generation, id(target))
+    found = _installed.get(identity)
+    if found is None:
+        if len(_installed) >= _TARGETS:
+            _installed.clear()
+        found = _installed[identity] = (current, target, current.is_installed(target))
     return found[2]
 
 

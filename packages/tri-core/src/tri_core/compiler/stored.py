@@ -15,7 +15,7 @@ from tri_core.errors import TriError
 from tri_core.files import read_bytes
 from tri_core.lazy_dataclasses import dataclass
 
-__all__ = ["StoredKernel", "damaged", "kernels", "pack", "payloads"]
+__all__ = ["StoredKernel", "damaged", "entry_files", "kernels", "pack", "payloads"]
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,13 @@ class StoredKernel:
     used: float
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def entry_files(folder: Path) -> Iterator[Path]:
+    """The files of entries of the store in ``folder``: no locks, and nothing that a writer has begun."""
     return (path for path in sorted(folder.glob(f"*/*{SUFFIX}")) if path.is_file())
 
 
 def _entries(folder: Path) -> Iterator[tuple[Path, entry.Entry | None]]:
-    for path in _files(folder):
+    for path in entry_files(folder):
         with suppress(OSError):  # another process may have removed it
             found = entry.unpack(path.read_bytes())
             yield path, found if found is not None and found.key == path.stem else None

@@ -22,9 +22,9 @@ _Key = Annotated[Path | None, typer.Option("--key", help="a file with the key th
 
 
 def _files() -> list[Path]:
-    from tri_core.cache import default_store
+    from tri_core.compiler.stored import entry_files
 
-    return [p for p in default_store().directory.glob("*/*") if p.is_file()]
+    return list(entry_files(_directory()))
 
 
 @app.command()
