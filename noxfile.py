@@ -387,8 +387,8 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(name="bench-host")
 def bench_host(session: nox.Session) -> None:
-    """What programs wait for on the host: ``nox -s bench-host -- [--kernels 200]``."""
-    session.install("rich", "typer")
+    """What programs wait for on the host: ``nox -s bench-host -- [--triton-python PYTHON] [--packages FOLDER]``."""
+    session.install("rich", "typer", *([TORCH] if "--packages" in session.posargs else []))
     _install(session, [*CORE, *GPU, "tri-backend-nvidia"])
     session.run("python", "-m", "integration.bench_host", *session.posargs)
 

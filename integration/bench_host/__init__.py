@@ -1,0 +1,1 @@
+"""What programs wait for on the host."""
