@@ -302,7 +302,10 @@ def inductor(session: nox.Session) -> None:
     session.run("python", "-m", "integration.inductor", *session.posargs)
     if not session.posargs:
         # the model is one of the cases
-        tests = [f"integration/tests/test_inductor{part}.py" for part in ("", "_bad_input", "_whole")]
+        tests = [
+            f"integration/tests/test_inductor{part}.py"
+            for part in ("", "_bad_input", "_whole", "_torch_tests")
+        ]
         session.run("python", "-m", "pytest", "-q", *tests, "-k", "not model and not encoder")
 
 

@@ -40,6 +40,8 @@ __all__ = ["Autotuner", "autotune"]
 
 logger = logging.getLogger("tri.autotune")
 _QUANTILES = (0.5, 0.2, 0.8)
+#: classes of arguments that have no dtype
+_NUMBERS = frozenset({int, float, bool, str, type(None)})
 #: milliseconds of device time spent on a configuration, where the user does not say
 _WARMUP, _REP = 25, 100
 #: a glance at a configuration: its share of the milliseconds, from how many on there is one, and of what multiple of the
@@ -141,11 +143,12 @@ class Autotuner(Wrapper):
         try:
             if grid_and_warmup(kwargs)[1]:
                 return self._warm_up(args, kwargs)
-            nargs = dict(zip(self.arg_names, args, strict=False))
+            nargs = dict(zip(self.arg_names, args))  # noqa: B905  strict=False takes longer than the rest of the line
             config = self._choice(nargs, args, kwargs)
             self.best_config = config
             keywords = self._with(config, kwargs)
-            config.prepare({**nargs, **keywords})
+            if config.pre_hook is not None:
+                config.prepare({**nargs, **keywords})
             return self.fn.run(*args, **keywords)
         except TriError as error:
             shorten(error)
@@ -183,8 +186,8 @@ class Autotuner(Wrapper):
 
     def _with(self, config: Config, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         chosen_ = config.all_kwargs()
-        both = sorted(set(kwargs) & set(chosen_))
-        if both:
+        if not chosen_.keys().isdisjoint(kwargs):
+            both = sorted(set(kwargs) & set(chosen_))
             raise ArgumentError(
                 f"{self.__name__} is given {', '.join(map(repr, both))}, which its configurations set",
                 remedy="leave it out of the call, or out of the configurations",
@@ -196,14 +199,16 @@ class Autotuner(Wrapper):
     def _key(self, nargs: Mapping[str, Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The tuning key: values of the named arguments, dtypes and devices of arrays, the target."""
         given = {**nargs, **kwargs}
-        parts = [given.get(name) for name in self.keys]
+        get = given.get
+        parts = [get(name) for name in self.keys]
         for name in self.arg_names:
-            value = given.get(name)
-            dtype = getattr(value, "dtype", None)
-            if dtype is not None:
-                parts += (dtype, getattr(value, "device", None))
+            value = get(name)
+            if value.__class__ not in _NUMBERS and (dtype := getattr(value, "dtype", None)) is not None:
+                parts.append(dtype)
+                parts.append(getattr(value, "device", None))
         choice = chosen()
-        return (*parts, None if choice is None else choice.target.key)
+        parts.append(None if choice is None else choice.target.key)
+        return tuple(parts)
 
     def _choice(self, nargs: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Config:
         if len(self.configs) == 1:
