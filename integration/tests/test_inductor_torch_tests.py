@@ -30,7 +30,7 @@ is_tri = "tri" in sys.modules
 
 class Tests(unittest.TestCase):
     def test_passes(self):
-        print(torch.compile(torch.sin)(torch.ones(3)))
+        print(torch.sin(torch.ones(3)))
 
     @unittest.expectedFailure
     def test_fails_as_expected(self):

@@ -13,6 +13,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from tri_core.dataclass_methods import shared_representation
 from tri_core.lazy_dataclasses import dataclass
 
 FIELDS = st.fixed_dictionaries(
@@ -156,3 +157,36 @@ def test_a_value_that_does_not_equal_itself(decorator: Any) -> None:
     assert (Pair(1.0, nan) == Pair(1.0, nan)) is not by_each
     assert Measured(0.0) == Measured(-0.0)
     assert Measured(1.0) != Pair(1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Policy:
+    rows: tuple[int, ...]
+    name: str = "p"
+
+
+class Named(Policy):
+    """With the representation that it inherits."""
+
+
+class Written(Policy):
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+@dataclass(frozen=True)
+class Step:
+    policy: Any
+    others: Any = ()
+    hidden: int = dataclasses.field(default=1, repr=False)
+
+
+@pytest.mark.parametrize("cls", [Policy, Named, Written])
+def test_what_several_share_is_written_once(cls: type[Policy]) -> None:
+    policy = cls((1, 2))
+    steps = [Step(policy), Step(policy, (policy, "x")), Step({"a": policy}), policy, 3, "text", Policy]
+    known: dict[int, tuple[Any, str]] = {}
+    assert [shared_representation(step, known) for step in steps] == [*map(repr, steps)]
+    assert [shared_representation(step, known) for step in steps] == [*map(repr, steps)]
+    if cls is not Written:
+        assert known[id(policy)] == (policy, repr(policy))

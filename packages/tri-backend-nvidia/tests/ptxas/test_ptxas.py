@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+import time
 
 import pytest
 
@@ -105,6 +106,31 @@ def _script(folder, text):
 def test_a_hanging_ptxas_is_ended(tmp_path):
     with pytest.raises(ToolchainError, match=r"within 0.2 seconds"):
         assemble("", "sm_90a", program=_script(tmp_path, "exec sleep 20"), timeout=0.2)
+
+
+def test_no_time_passes_between_the_end_of_ptxas_and_ours(tmp_path, monkeypatch):
+    if not hasattr(os, "pidfd_open"):
+        pytest.skip("no descriptors of processes here")
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("it is looked for now and then"))
+    with pytest.raises(ToolchainError, match="failed with status 3"):
+        assemble("", "sm_90a", program=_script(tmp_path, "sleep 0.1; exit 3"))
+
+
+@pytest.mark.parametrize("error", [AttributeError, OSError])
+def test_without_descriptors_of_processes_it_is_waited_for(tmp_path, monkeypatch, error):
+    def absent(pid):
+        raise error
+
+    monkeypatch.setattr(os, "pidfd_open", absent, raising=False)
+    with pytest.raises(ToolchainError, match="failed with status 3"):
+        assemble("", "sm_90a", program=_script(tmp_path, "exit 3"))
+    with pytest.raises(ToolchainError, match=r"within 0.2 seconds"):
+        assemble("", "sm_90a", program=_script(tmp_path, "exec sleep 20"), timeout=0.2)
+
+
+def test_a_limit_may_be_endless(tmp_path):
+    with pytest.raises(ToolchainError, match="failed with status 3"):
+        assemble("", "sm_90a", program=_script(tmp_path, "exit 3"), timeout=float("inf"))
 
 
 def test_a_killed_ptxas_is_named(tmp_path):

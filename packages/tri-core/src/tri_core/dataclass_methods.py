@@ -25,6 +25,7 @@ __all__ = [
     "is_ordinary",
     "representation",
     "shared_parameters",
+    "shared_representation",
 ]
 
 Fields = Sequence["dataclasses.Field[Any]"]
@@ -32,6 +33,8 @@ Fields = Sequence["dataclasses.Field[Any]"]
 #: the methods of a dataclass that is ordered
 ORDERED = ("__lt__", "__le__", "__gt__", "__ge__")
 _MISSING = dataclasses.MISSING
+#: the attribute of a ``__repr__`` that has the names of the fields it shows
+_SHOWN = "shown_fields"
 
 
 def is_ordinary(cls: type) -> bool:
@@ -106,7 +109,24 @@ def representation(cls: type, fields: Fields) -> Callable[[Any], str]:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"{type(self).__qualname__}({shown})"
 
-    return _named(reprlib.recursive_repr()(_named(__repr__, cls)), cls)
+    made = _named(reprlib.recursive_repr()(_named(__repr__, cls)), cls)
+    made.__dict__[_SHOWN] = names
+    return made
+
+
+def shared_representation(value: Any, known: dict[int, tuple[Any, str]]) -> str:
+    """``repr(value)``, in which a dataclass that is in several values is written once.
+
+    ``known``: those written so far with their text, by their identity; they must not change meanwhile.
+    """
+    names = getattr(type(value).__repr__, _SHOWN, None)
+    if names is None:
+        return repr(value)
+    found = known.get(id(value))
+    if found is None:
+        shown = ", ".join(f"{name}={shared_representation(getattr(value, name), known)}" for name in names)
+        found = known[id(value)] = value, f"{type(value).__qualname__}({shown})"
+    return found[1]
 
 
 def comparisons(cls: type, fields: Fields) -> dict[str, Callable[[Any, object], bool]]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
+from tri_core.dataclass_methods import shared_representation
 from tri_core.foreign import Contained
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.listings import Listing
@@ -181,7 +182,10 @@ class _Steps(Generic[P]):
         their packages, which are in keys as well.  A function within another one and any other object without a text of its own
         keep their addresses, so that no other compile is taken for this one.
         """
-        text = "; ".join(f"@{s.name}" if isinstance(s, Anchor) else repr(s) for s in self.steps)
+        known: dict[int, tuple[Any, str]] = {}
+        text = "; ".join(
+            f"@{s.name}" if isinstance(s, Anchor) else shared_representation(s, known) for s in self.steps
+        )
         return _FUNCTION.sub(r"<function \1>", text)
 
 
