@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from tri_core.cache import entry, trust
+from tri_core.cache import claims, entry, trust
 from tri_core.cache.noting import note
 from tri_core.cache.sweep import sweep
 from tri_core.errors import CacheError
@@ -267,22 +267,13 @@ class Store:
         Yields whether it is held.  Look for the entry again inside: another process may have made it.
         The claim only saves work: without a lock two processes make the same entry, which is harmless.
         """
-        import filelock  # 20 ms, needed by compiles that miss only
-
         path = self.path(key).with_suffix(".lock")
-        lock = filelock.FileLock(path, timeout=timeout, mode=0o600)
-        try:
+        release = None
+        with suppress(OSError):
             self._make_folder(path.parent)
-            lock.acquire()
-        except (OSError, filelock.Timeout, NotImplementedError) as error:
-            logger.debug("no lock on %s: %s", path, error)
-            yield False
-            return
+            release = claims.take(path, timeout)
         try:
-            yield True
+            yield release is not None
         finally:
-            # removed while it is held: whoever waits for the old file finds it gone and makes a new one
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
-            with suppress(OSError):
-                lock.release()
+            if release is not None:
+                release()
