@@ -16,8 +16,8 @@
 // CHECK-NEXT: %[[NEW:.*]] = arith.xori %[[PEELED]], %[[ONE]] : i1
 // CHECK-NEXT: scf.if %[[NEW]] {
 // CHECK: %[[X:.*]] = tt.load {{.*}}, {{.*}}, %none : 
-// CHECK-NEXT: ttg.local_store %[[X]], %[[A]] : 
 // CHECK-NEXT: %[[Y:.*]] = tt.load {{.*}}, {{.*}}, %none : 
+// CHECK-NEXT: ttg.local_store %[[X]], %[[A]] : 
 // CHECK-NEXT: ttg.local_store %[[Y]], %[[B]] : 
 // CHECK-NEXT: }
 // CHECK-NEXT: %[[L:.*]] = ttg.local_load %[[A]] : 

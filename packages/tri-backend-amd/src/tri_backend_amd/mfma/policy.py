@@ -105,7 +105,9 @@ def mfma_policy(
         return DefaultPolicy()
     return MfmaPolicy(
         dots=DotPolicy(instructions=rows, operands=ByCycles()),
-        pipeline=PipelinePolicy(loads=DirectCopies() if copies else ThroughRegisters(), split_loops=True),
+        pipeline=PipelinePolicy(
+            loads=DirectCopies() if copies else ThroughRegisters(), split_loops=True, short_rest=4
+        ),
         processor=processor,
         warps=warps,
         pairs=() if kpack == 1 else matrix_instructions(processor, 2),

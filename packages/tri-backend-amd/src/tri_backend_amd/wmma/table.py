@@ -47,5 +47,5 @@ def wmma_policy(processor: str) -> DefaultPolicy:
         return DefaultPolicy()
     return DefaultPolicy(
         dots=DotPolicy(instructions=rows, operands=ByCycles()),
-        pipeline=PipelinePolicy(loads=ThroughRegisters(), split_loops=True),
+        pipeline=PipelinePolicy(loads=ThroughRegisters(), split_loops=True, short_rest=4),
     )

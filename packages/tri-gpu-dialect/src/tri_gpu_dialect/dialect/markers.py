@@ -8,6 +8,7 @@ __all__ = [
     "AWAITED",
     "CLUSTER",
     "CONVERSION_BYTES",
+    "HELD_BEFORE",
     "LATE",
     "MARK",
     "OFFSET",
@@ -77,6 +78,11 @@ OWNED = marker(
 )  # fmt: skip
 
 # --- loops, copies, barriers ------------------------------------------------------------------------------
+
+HELD_BEFORE = marker(
+    "ttg.held_before", "comparisons in a loop, not pipelined, that hold for all elements in the iterations before its first one",
+    written=("split-loops",), read=("amdg-share-peeled-iteration",),
+)  # fmt: skip
 
 LATE = marker(
     "ttg.late_dots", "loops in which the buffers of an iteration stay untouched during the next one",

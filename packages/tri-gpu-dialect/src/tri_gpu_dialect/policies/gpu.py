@@ -50,12 +50,15 @@ class PipelinePolicy(TypedFields):
     take at most ``prefetch_words`` registers of 32 bits of a thread: addresses and the rest must fit beside them.
     ``split_loops``: loops of dots beside a producer are split where a mask begins or ceases to matter (None: yes); True: all loops of
     dots are, and by masks of loads as well.
+    ``short_rest``: of the loops that this makes, one with masks that is known to have so many iterations at most is not pipelined: it
+    is half the code for a wait in each of them.
     """
 
     loads: LoadStrategy | None = None
     prefetch: bool = False
     prefetch_words: int = 192
     split_loops: bool | None = None
+    short_rest: int = 0
 
 
 @dataclass(frozen=True)

@@ -257,3 +257,33 @@ def test_masks_of_loads_are_nothing_to_others() -> None:
     module = ir.Module.parse(loading(Comparison("sge", 0, 1, 1, 0, 32), both=True))
     SplitLoops(policy=POLICY).apply(module, None)  # type: ignore[arg-type]
     assert len(loops(module)) == 1
+
+
+# --- rests that are known to be short ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("end", "short", "known"),
+    [
+        # the diagonal goes over as many rows as a tile has, and what a step is off
+        ("%top", 4, True),
+        ("%high", 4, False),
+        ("%top", 1, False),
+    ],
+)
+def test_a_short_rest_is_not_pipelined(end: str, short: int, known: bool) -> None:
+    source = Comparison("sge", 1, 1, 1, 0, 32).text
+    source = source.replace('"scf.for"(%low, %high,', '"scf.for"(%low, %end,')
+    source = source.replace(
+        "    %out =",
+        f"    %rows = arith.constant 32 : i32\n    %top32 = arith.addi {end}, %rows : i32\n"
+        "    %end = arith.minsi %top32, %high : i32\n    %out =",
+    )
+    policy = DefaultPolicy(pipeline=PipelinePolicy(split_loops=True, short_rest=short))
+    module = ir.Module.parse(source)
+    SplitLoops(policy=policy).apply(module, None)  # type: ignore[arg-type]
+    mlir.verify(module)
+    first, second = loops(module)
+    assert (is_masked(first), is_masked(second)) == (False, True)
+    assert ("tt.num_stages" in second.attributes) == known
+    assert ("ttg.held_before" in str(second)) == known

@@ -8,6 +8,9 @@ Both go on from each other, so that later passes may take them for one schedule 
 
 Masks of loads may be such comparisons too: the mask along k of a GEMM, which matters in the last iteration.
 
+Where the loop with the masks is known to have few iterations, as on the diagonal of causal attention, all comparisons of which that is known go
+together, and ``mid`` is where the first of them ceases to hold: one loop without any mask, and a short one with all.
+
 The comparison is read as ``offset + slope * iteration + sum(coefficient_d * range_d) >= 0`` (:mod:`tri_core.passes.tiles`), in which indices do not
 overflow.  Cf. index set splitting (Wolfe, High Performance Compilers for Parallel Computing, 1996).
 """
@@ -22,13 +25,14 @@ from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotOp, LoadOp
 from tri_core.ir.regions import For, is_loop
 from tri_core.ir.traits import source_of
-from tri_core.ir.views import isa
+from tri_core.ir.views import defining_op, isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_core.passes.loops import body, carried, copy_body, make_loop
 from tri_core.passes.tiles import Index, Polynomial, Reader, Trip, is_inside
 from tri_core.remarks import declined
 from tri_gpu_dialect.dialect import WarpGroupDotOp
+from tri_gpu_dialect.dialect.markers import HELD_BEFORE
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.transforms.pipeline.held_masks import drop, masked
@@ -48,7 +52,7 @@ class SplitLoops(Pass):
     """See the module; unless ``policy.pipeline.split_loops`` is False.  Runs before ``warp-specialize``, in functions that it takes apart.
 
     Where ``split_loops`` is True, in all functions, and by masks of loads as well: of the loops that come about by these the one with the
-    masks, which is seldom more than an iteration, is not pipelined.
+    masks, which is seldom more than an iteration, is not pipelined.  Nor is one that is known to have ``short_rest`` iterations at most.
     """
 
     name: ClassVar[str] = "split-loops"
@@ -65,16 +69,17 @@ class SplitLoops(Pass):
                 continue
             dots = (WarpGroupDotOp, DotOp) if everywhere else (WarpGroupDotOp,)
             for loop in [op for op in all_ops(function) if isa(op, For) and _is_of_dots(op, *dots)]:
-                found = _split(loop, loads=everywhere)
+                found = _split(loop, everywhere, self.policy.pipeline.short_rest)
                 if found is not None:
-                    found.run()
+                    found.run(self.policy.pipeline.short_rest)
 
 
 @dataclass(frozen=True)
 class _Split:
     """A ``loop`` and comparisons, numbers ``places`` of its ops: they hold for all elements where ``offset + slope * iteration >= 0``.
 
-    ``loads``: it is loads alone that they mask.
+    ``loads``: it is loads alone that they mask; ``rest``: the most iterations that are left with the masks, None where that is not known;
+    ``others``: those of other offsets, which hold in the first iterations as well and go with it.
     """
 
     loop: ir.Operation
@@ -82,21 +87,33 @@ class _Split:
     offset: Polynomial
     slope: int
     loads: bool = False
+    rest: int | None = None
+    others: tuple[_Split, ...] = ()
 
-    def run(self) -> None:
-        """Put two loops in place of the one."""
+    def run(self, short: int) -> None:
+        """Put two loops in place of the one; the one with the masks is not pipelined if it has ``short`` iterations at most."""
         low, high, step = list(self.loop.operands)[:3]
         with ir.InsertionPoint(self.loop), self.loop.location:
             middle = self.middle(low, high, step)
+            for each in self.others:
+                middle = _arithmetic("arith.minsi", middle, each.middle(low, high, step))
         holds_first = self.slope < 0
         first = self.piece((low, middle, step), carried(self.loop), holds_first)
         second = self.piece((middle, high, step), list(first.results), not holds_first)
-        if self.loads:
-            rest = second if holds_first else first
-            rest.attributes["tt.num_stages"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)
+        if self.loads or self.is_short(short):
+            _run_as_it_is(second if holds_first else first, self.all_places if holds_first else ())
         for old, new in zip(self.loop.results, second.results, strict=True):
             old.replace_all_uses_with(new)
         self.loop.erase()
+
+    def is_short(self, short: int) -> bool:
+        """Whether what is left with the masks is known to be ``short`` iterations at most."""
+        return self.rest is not None and self.rest <= short
+
+    @property
+    def all_places(self) -> tuple[int, ...]:
+        """Of all comparisons that go."""
+        return tuple(place for each in (self, *self.others) for place in each.places)
 
     @property
     def ahead(self) -> Polynomial:
@@ -142,7 +159,7 @@ class _Split:
         ir.Operation.create("scf.yield", operands=values, loc=self.loop.location, ip=ip)
         if holds:
             ops = block_ops(body(made))
-            for place in self.places:
+            for place in self.all_places:
                 drop(ops[place])
         return made
 
@@ -155,12 +172,35 @@ def _is_of_dots(loop: ir.Operation, *dots: type[ir.OpView]) -> bool:
     return any(isa(op, *dots) for op in block_ops(body(loop)))
 
 
-def _split(loop: ir.Operation, *, loads: bool) -> _Split | None:
+def _run_as_it_is(rest: ir.Operation, places: Sequence[int]) -> None:
+    """Have ``rest`` not pipelined; comparisons at ``places`` of it are known to hold in the iterations before its first."""
+    rest.attributes["tt.num_stages"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)
+    ops = block_ops(body(rest))
+    for place in places:
+        ops[place].attributes[HELD_BEFORE] = ir.UnitAttr.get()
+
+
+def _split(loop: ir.Operation, loads: bool, short: int) -> _Split | None:
     """Where to split ``loop``: by the first of its comparisons that allows it and chooses between values, or, with ``loads``, masks loads.
 
-    Those that hold in the same iterations go with it.
+    Those that hold in the same iterations go with it; where it leaves ``short`` iterations at most, so do others of which that is true.
     """
-    reader, first = Reader(), None
+    found = _splits(loop, loads)
+    if not found:
+        return None
+    first, *others = found
+    if not loads or not (first.loads or first.is_short(short)) or first.slope > 0:
+        return first
+    others = [each for each in others if each.slope < 0 and each.is_short(short)]
+    if not first.is_short(short):
+        # how much is left by masks of loads alone is not always known
+        others = [each for each in others if each.loads]
+    return replace(first, others=tuple(others), loads=all(each.loads for each in (first, *others)))
+
+
+def _splits(loop: ir.Operation, loads: bool) -> list[_Split]:
+    """By each comparison of ``loop`` that allows it, in their order; those that hold in the same iterations are one."""
+    reader, made = Reader(), dict[tuple[Polynomial, int], _Split]()
     for place, op in enumerate(block_ops(body(loop))):
         if not isa(op, arith.CmpIOp) or not (found := masked(op)) or not (loads or _chooses(op)):
             continue
@@ -168,18 +208,45 @@ def _split(loop: ir.Operation, *, loads: bool) -> _Split | None:
         if index is None:
             _stays(op, "it is none of indices in steps that are known")
             continue
-        of_loads = [isa(user, LoadOp) for user in found]
-        split = _Split(loop, (place,), *_first_iteration(_least(op, index), loop), all(of_loads))
+        split = _Split(loop, (place,), *_first_iteration(_least(op, index), loop))
         if split.slope and not split.is_useful:
             _stays(
                 op,
                 "what it compares with is computed in the loop, or of another type than the loop's variable",
             )
-        if first is None and split.slope and split.is_useful:
-            first = split
-        elif first is not None and (split.offset, split.slope) == (first.offset, first.slope):
-            first = replace(first, places=(*first.places, place), loads=first.loads and split.loads)
-    return first
+        if not split.slope or not split.is_useful:
+            continue
+        of_loads, key = all(isa(user, LoadOp) for user in found), (split.offset, split.slope)
+        if (known := made.get(key)) is not None:
+            made[key] = replace(known, places=(*known.places, place), loads=known.loads and of_loads)
+        else:
+            made[key] = replace(split, loads=of_loads, rest=_rest(split, reader))
+    return list(made.values())
+
+
+def _rest(split: _Split, reader: Reader) -> int | None:
+    """The most iterations of the loop behind those in which the comparison of ``split``, which holds first, does; None: it is not known."""
+    counted = For(split.loop)
+    step = reader.scalar(counted.step).value
+    if split.slope > 0 or step is None or step <= 0:
+        return None
+    rate, low, known = -split.slope, reader.scalar(counted.lower), []
+    for end in _ends(counted.upper):
+        # ceil((end - low) / step) - floor(ahead / rate), of what they differ by
+        left = (
+            Polynomial.constant(rate) * (reader.scalar(end) - low) - Polynomial.constant(step) * split.ahead
+        )
+        if left.value is not None:
+            known.append(max(-(-left.value // (rate * step)) + 1, 0))
+    return min(known, default=None)
+
+
+def _ends(upper: ir.Value) -> list[ir.Value]:
+    """What ``upper`` is the least of."""
+    made = defining_op(upper)
+    if made is None or not isa(made, arith.MinSIOp):
+        return [upper]
+    return [end for operand in made.operands for end in _ends(operand)]
 
 
 def _stays(comparison: ir.Operation, why: str) -> None:
