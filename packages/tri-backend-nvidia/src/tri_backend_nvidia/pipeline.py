@@ -47,6 +47,8 @@ __all__ = ["make_primitives", "pipeline", "policy", "simulated"]
 #: of a second-level cache, as far as programs should fill it: two thirds of the 50 MB of an H100, where keys and values of 16 heads were
 #: best for attention, 8 and 32 being 1 to 3 % slower
 _CACHE = 32 << 20
+#: registers of an operand that is read behind other dots: ptxas moves reads across no barrier and has 255
+_LATE = 16
 
 
 def make_primitives(
@@ -102,7 +104,9 @@ def policy(target: Target, given: CommonOptions) -> HopperPolicy:
     # accumulators in tensor memory are those of one CTA
     in_tensor_memory = tensor_memory.instructions(target) if options.num_ctas == 1 else ()
     return HopperPolicy(
-        dots=DotPolicy(instructions=(*in_tensor_memory, *matrix_instructions(target, registers))),
+        dots=DotPolicy(
+            instructions=(*in_tensor_memory, *matrix_instructions(target, registers)), late_words=_LATE
+        ),
         pipeline=PipelinePolicy(
             loads=AsyncCopy(requires="cp-async") if target.has("cp-async") else None,
             prefetch=target.has("cp-async"),

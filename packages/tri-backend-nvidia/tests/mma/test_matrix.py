@@ -249,15 +249,16 @@ def test_the_table_follows_the_architecture() -> None:
     assert len(old) == 6
     assert len(new) == 10
     assert {row.a for row in new} - {row.a for row in old} == {"f8E4M3FN", "f8E5M2"}
-    # those of warp groups come first: all but f64; then those of B which is read along n
+    # those of warp groups come first: all but f64; then those of B which is read along n, transposed or written along k
     rows = [row for row in group if isinstance(row, AsyncInstruction)]
-    assert rows == list(group[:15])
-    assert len(group) == 15 + 10
+    assert rows == list(group[:21])
+    assert len(group) == 21 + 10
     assert {row.group_warps for row in rows} == {4}
     assert {row.a for row in new} - {row.a for row in group[:9]} == {"f64"}
     floats = ("f8E4M3FN", "f8E5M2")
     kinds = [("f32", "f32"), ("i8", "i8"), *((a, b) for a in floats for b in floats)]
     assert [(row.a, row.b) for row in rows if row.transposed] == kinds
+    assert [(row.a, row.b) for row in rows if row.turns] == kinds
     assert {row.in_registers for row in rows if row.transposed} == {(1,)}
 
 

@@ -92,7 +92,8 @@ def _instruction(a: str, b: str, total: str, first: int, k: int, k_width: int) -
 def _wgmma(widest: int) -> tuple[MatrixInstruction, ...]:
     rows = [row for row in _ROWS if row[0] in _BITS]
     plain = [_group_instruction(a, b, total, k, k_width, widest) for a, b, total, _, k, k_width in rows]
-    return (*plain, *(_transposed(row) for row in plain if _BITS[row.a] in _TRANSPOSED))
+    other = [row for row in plain if _BITS[row.a] in _TRANSPOSED]
+    return (*plain, *map(_transposed, other), *(replace(row, turns=True) for row in other))
 
 
 def _transposed(row: AsyncInstruction) -> AsyncInstruction:

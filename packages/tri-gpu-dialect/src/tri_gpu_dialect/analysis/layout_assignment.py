@@ -49,7 +49,7 @@ from tri_gpu_dialect.analysis.layout_rules import SHARED, Kind, LayoutRules, Ope
 from tri_gpu_dialect.analysis.uses_ahead import becomes_rows, uses_ahead
 from tri_gpu_dialect.dialect import LocalDotOp
 from tri_gpu_dialect.dialect.markers import MARK
-from tri_gpu_dialect.encodings import Encoding
+from tri_gpu_dialect.encodings import Encoding, MatrixEncoding
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["Assignment", "Key", "assign", "key_of", "mark"]
@@ -258,7 +258,9 @@ class _Forward(ForwardWalk):
             # few elements: loading them in any layout is cheaper than moving them
             self.found.operands.pop(op.results[0], None)
             return
-        if not isa(op, DotOp, DotScaledOp, LocalDotOp):
+        # a layout of a matrix instruction is a dot's, whichever op waits for it
+        is_computed = isa(op, DotOp, DotScaledOp, LocalDotOp) or isinstance(result.encoding, MatrixEncoding)
+        if not is_computed:
             self.memory.add(result.encoding)
         self.fix(op.results, result.encoding)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from tri_core.ir.dots import Dot
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import number_of_module
@@ -14,6 +15,7 @@ from tri_gpu_dialect.plans.cta_split import dot_blocks
 from tri_gpu_dialect.policies.matrix import (
     MatrixInstruction,
     contiguous_dimension,
+    is_copied_in_loop,
     is_made_of_dot,
     split_warps,
     warp_splits,
@@ -43,6 +45,8 @@ class AsyncInstruction(MatrixInstruction):
     to lie; None: it cannot be read so.  Those ``in_registers`` may come from registers as well.  ``group_warps`` warps, one after the
     other along the rows, execute it together; along the columns where the instruction is ``transposed``: it computes the transposed dot,
     ``D^T = B^T A^T``.  ``group_columns``: those of the narrowest and of the widest instruction of such a group (None: those of ``shape``).
+    With ``turns`` threads write operands from registers with rows along k, whatever dimension their source has neighbours along: for
+    dots that another's result goes into, whose layouts agree by that.
     """
 
     memory: OperandMemory
@@ -50,6 +54,7 @@ class AsyncInstruction(MatrixInstruction):
     group_warps: int = 1
     transposed: bool = False
     group_columns: tuple[int, int] | None = None
+    turns: bool = False
 
     def split(self, shape: Shape, num_warps: int, *, whole_rows: bool) -> Shape:
         """See :class:`MatrixInstruction`; groups of warps have theirs together."""
@@ -77,9 +82,13 @@ class AsyncInstruction(MatrixInstruction):
             or number_of_module(dot, "ttg.num-warps") % self.group_warps
         ):
             return None
+        if self.turns and not any(map(is_made_of_dot, dot.operands)):
+            return None
         split = dot_blocks(dot)
         if self.transposed and split:
             return None  # blocks of a cluster split rows and columns of a dot as it is
+        if self.transposed and is_made_of_dot(Dot(dot).c) and not is_copied_in_loop(Dot(dot).b):
+            return None  # all of the sum would change threads, where an instruction that turns operands writes one of them
         found = []
         for index in (0, 1):
             value = dot.operands[index]
@@ -90,7 +99,9 @@ class AsyncInstruction(MatrixInstruction):
                 found.append(OperandSource(None))
                 continue
             blocks = operand_blocks(split, index)
-            encoding = self.memory(index, share(shape_of(value.type), blocks), contiguous_dimension(value))
+            is_turned = self.turns and not is_copied_in_loop(value)
+            contiguous = 1 - index if is_turned else contiguous_dimension(value)
+            encoding = self.memory(index, share(shape_of(value.type), blocks), contiguous)
             if encoding is not None and blocks:
                 encoding = replace(encoding, cga_layout=blocks)  # type: ignore[type-var]  # of a vendor that has clusters
             if encoding is None and index not in self.in_registers:

@@ -33,11 +33,14 @@ class DotPolicy(TypedFields):
     ``threads_per_warp``: threads of the warps that they are for; kernels with dots that they compute have warps of that
     size (0: of the size that the options or the target say).
     ``operands``: how operands that are read by element lie in shared memory.
+    ``late_words``: an operand that takes so many registers of 32 bits of a thread, or more, is read behind the dots of others, for
+    compilers behind this one that leave reads in their order and have few registers; None: they find the best order.
     """
 
     instructions: tuple[MatrixInstruction, ...] = ()
     threads_per_warp: int = 0
     operands: OperandLayout = InRows()
+    late_words: int | None = None
 
 
 @dataclass(frozen=True)

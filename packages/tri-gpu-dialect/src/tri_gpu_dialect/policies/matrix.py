@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tri_core.dialects.tt import DescriptorLoadOp, DotOp, TransOp
+from tri_core.dialects.tt import DescriptorLoadOp, DotOp, LoadOp, TransOp
+from tri_core.ir.regions import is_loop
 from tri_core.ir.traits import maps_elements, source_of
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
@@ -27,6 +28,7 @@ __all__ = [
     "MatrixInstruction",
     "choose",
     "contiguous_dimension",
+    "is_copied_in_loop",
     "is_made_of_dot",
     "split_warps",
     "warp_splits",
@@ -124,6 +126,14 @@ def contiguous_dimension(value: ir.Value) -> int:
     if op is not None and isa(op, DescriptorLoadOp):
         return info.rank - 1  # whatever layout its block was given: the last stride of a descriptor is 1
     return vector_order(info.shape, max(info.bitwidth, 8), layouts.of(value.type))[0]
+
+
+def is_copied_in_loop(value: ir.Value) -> bool:
+    """True where a loop loads ``value`` as it is, transposed at most: copies may bring it ahead, that leave it as it lies in global memory."""
+    op = _source(value)
+    while op is not None and isa(op, ConvertLayoutOp, TransOp):
+        op = _source(source_of(op))
+    return op is not None and isa(op, LoadOp, DescriptorLoadOp) and is_loop(op.parent.operation)
 
 
 def is_made_of_dot(value: ir.Value) -> bool:

@@ -121,6 +121,41 @@ def test_they_do_not_pass_dots() -> None:
     assert names(module)[4:10] == ["arith.addf", *["ttg.local_load"] * 3, "tt.dot", "tt.dot"]
 
 
+@pytest.mark.parametrize(
+    ("size", "mutable", "late"), [(64, False, True), (16, False, False), (64, True, False)],
+    ids=["large", "small", "ring"],
+)  # fmt: skip
+def test_large_operands_of_buffers_that_nobody_fills_again_are_read_behind_other_dots(
+    size: int, mutable: bool, late: bool
+) -> None:
+    """Two dots with right operands of their own: of 64 columns a thread has 64 words, of 16 four."""
+    shape = (size, size)
+    block, total = TensorSpec("f16", shape, ROWS), TensorSpec("f32", shape, SUM)
+    left, right = (TensorSpec("f16", shape, DotOperand(i, SUM, 2)).type for i in (0, 1))
+    memory = MemDescType.of(
+        shape, ir.F16Type.get(), SwizzledShared(2, 1, 4, (1, 0)).to_attr(), mutable=mutable
+    )
+    segments = "{operandSegmentSizes = array<i32: 1, 0>}"
+    lines = [f'%l = "ttg.convert_layout"(%in0) : ({block.type}) -> {left}']
+    for i in (1, 2):
+        lines += [
+            f'%b{i} = "ttg.local_alloc"(%in{i}) : ({block.type}) -> {memory}',
+            f'%r{i} = "ttg.local_load"(%b{i}) {segments} : ({memory}) -> {right}',
+        ]
+    for i, (added, made) in enumerate((("%in3", "%first"), ("%first", "%out0")), 1):
+        types = f"({left}, {right}, {total.type}) -> {total.type}"
+        lines.append(f'{made} = "tt.dot"(%l, %r{i}, {added}) {{inputPrecision = 2 : i32}} : {types}')
+    module = kernel([block, block, block, total], [total], "\n".join(lines), warps=2, lanes=32)
+    ReorderInstructions(late_words=16).apply(module, CONTEXT)
+    assert module.operation.verify()
+    found = [op.name for op in all_ops(module.operation) if op.name in ("ttg.local_load", "tt.dot")]
+    assert found == [
+        "ttg.local_load",
+        *(["tt.dot", "ttg.local_load"] if late else ["ttg.local_load", "tt.dot"]),
+        "tt.dot",
+    ]
+
+
 def test_the_function_stays_where_memory_would_not_last() -> None:
     """Two buffers of 512 bytes live one after the other as it is written; at once if reads go down."""
     limited = Target(key=TARGET.key, spec=replace(TARGET.spec, limits={"shared": 512}))

@@ -14,9 +14,11 @@ Loads of a few registers in loops without dots are issued before conversions and
 (:mod:`tri_gpu_dialect.transforms.memory.early_loads`): those of a step of a recurrence are under way together.
 
 A read stays in its block, above whatever may write a buffer, waits, or has a region of a program in it, and above dots:
-``prefetch`` has put reads in front of the dots that hide them.  Buffers live longer by this: where the target has too
-little shared memory for that all stay where they are; where fewer CTAs fit a unit because of it, and these have too few warps to hide what
-they wait for, reads stay where they are, as many as it takes.
+``prefetch`` has put reads in front of the dots that hide them.  But a large operand of a buffer that is filled as it is made, and
+never again, is read right before its dot, whatever is in between: threads have no registers for those of several dots at once.
+
+Buffers live longer by this: where the target has too little shared memory for that all stay where they are; where fewer CTAs fit a unit
+because of it, and these have too few warps to hide what they wait for, reads stay where they are, as many as it takes.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotOp, LoadOp, ReduceOp, ScanOp
 from tri_core.ir.traits import is_rematerializable, is_view, source_of
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, defining_op, isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.occupancy import occupancy
@@ -36,6 +38,7 @@ from tri_core.remarks import declined
 from tri_core.target import ComputeUnit
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import ConvertLayoutOp, LocalAllocOp, LocalLoadOp
 from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, DotOperand
@@ -43,6 +46,7 @@ from tri_gpu_dialect.layouts import REGISTER
 from tri_gpu_dialect.plans.scratch import SHARED, ScratchMeasures
 from tri_gpu_dialect.transforms.memory.early_loads import issue_loads_early
 from tri_gpu_dialect.transforms.memory.placement import bytes_needed
+from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["ReorderInstructions"]
 
@@ -55,11 +59,12 @@ _PASSED = (LocalLoadOp, LoadOp, ReduceOp, ScanOp)
 
 @dataclass(frozen=True)
 class ReorderInstructions(Pass):
-    """See the module; runs before shared memory is allocated, with the same ``measures`` of scratch memory."""
+    """See the module; runs before shared memory is allocated, with the same ``measures`` of scratch memory; operands of ``late_words`` are large."""
 
     name: ClassVar[str] = "reorder-instructions"
 
     measures: ScratchMeasures = SHARED
+    late_words: int | None = None
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Move the reads of every function of ``module``."""
@@ -67,7 +72,7 @@ class ReorderInstructions(Pass):
         warps = module_int(module, "ttg.num-warps")
         for function in functions(module):
             before = bytes_needed(function, self.measures) if limit is not None else 0
-            moved = _Moves()
+            moved = _Moves(self.late_words)
             for block in _blocks(function):
                 issue_loads_early(block, self.measures)
                 moved.sink_all(block)
@@ -101,8 +106,9 @@ def _crowds_out(unit: ComputeUnit | None, warps: int, before: int, needed: int) 
 class _Moves:
     """Ops that were moved, each with the op that it stood before."""
 
-    def __init__(self) -> None:
+    def __init__(self, late_words: int | None) -> None:
         self.places: list[tuple[ir.Operation, ir.Operation]] = []
+        self.late_words = late_words
 
     def sink_all(self, block: ir.Block) -> None:
         """Move the reads of ``block`` down to their first users, as far as what is in between lets them pass.
@@ -125,7 +131,7 @@ class _Moves:
         What is converted for one dot keeps its order; it goes behind dots and loops, which need registers, else it stays.
         """
         if _is_operand(ops[number]):
-            return _place(ops, number)
+            return _place(ops, number, self.late_words)
         if not _is_copied(ops[number]) or (index := _first_user(ops, number)) is None:
             return None
         if not any(isa(op, DotOp) or len(op.regions) for op in islice(ops, number + 1, index)):
@@ -153,11 +159,26 @@ def _blocks(function: ir.Operation) -> Iterator[ir.Block]:
             yield from region.blocks
 
 
-def _place(ops: Sequence[ir.Operation], number: int) -> ir.Operation:
+def _place(ops: Sequence[ir.Operation], number: int, late_words: int | None) -> ir.Operation:
     """The op of a block's ``ops`` before which read ``number`` has to stand."""
     block = ops[number].block
     users = [ancestor_in(use.owner.operation, block) for use in ops[number].results[0].uses]
-    return next(op for op in islice(ops, number + 1, None) if op in users or not _is_passed(op))
+    buffer = None if late_words is None else _lasting(ops[number], late_words)
+    following = islice(ops, number + 1, None)
+    if buffer is not None:
+        return next(op for op in following if op in users or buffer in op.operands)
+    return next(op for op in following if op in users or not _is_passed(op))
+
+
+def _lasting(load: ir.Operation, least: int) -> ir.Value | None:
+    """The buffer that ``load`` reads ``least`` words of a thread or more of, where it is filled as it is made and never again; else None."""
+    info, buffer = tensor_info(load.results[0].type), cast(load, LocalLoadOp).src
+    assert info is not None
+    words = layouts.of(load.results[0].type).in_size(REGISTER) * info.bitwidth // 32
+    made = defining_op(buffer, LocalAllocOp)
+    if words < least or made is None or made.src is None or MemDescType(buffer.type).mutable:
+        return None
+    return buffer
 
 
 def _first_user(ops: Sequence[ir.Operation], number: int) -> int | None:

@@ -43,5 +43,5 @@ def operands_in_memory(policy: DefaultPolicy) -> tuple[Pass, ...]:
     return (
         Prefetch(policy=policy),
         StageMatrixOperands(policy=policy),
-        ReorderInstructions(measures=policy.scratch_measures),
+        ReorderInstructions(measures=policy.scratch_measures, late_words=policy.dots.late_words),
     )
