@@ -1,6 +1,7 @@
 """``python -m integration.assemblers [--versions 12.9.86 13.0.88 ...] [--arch sm_90a ...]``: judge each ptxas, as it is and behind tri's rewritings.
 
-Exit status 1 where something is wrong in spite of these, or where the table knows no fault that there is.
+Exit status 1 where something is wrong in spite of these, or where the table knows no fault that there is.  For sm_90a dots are counted, too:
+matrix instructions that PTX has and machine code has not.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from integration.assemblers import dots
 from integration.assemblers.net import Judgement, judge, known_programs
 from integration.assemblers.wheels import fetched
 from tri_backend_nvidia.disassembly import NVDISASM
@@ -62,6 +64,17 @@ def _judged(place: Path, nvdisasm: Path, arguments: argparse.Namespace, architec
     return fine
 
 
+def _whole(place: Path, nvdisasm: Path, every: int) -> bool:
+    """True where ``place`` keeps all matrix instructions of every ``every``-th dot."""
+    begin = time.monotonic()
+    table = tuple(dots.dots())[::every]
+    lost = {each.name: dots.missing(dots.text(each), place, nvdisasm) for each in table}
+    bad = [f"{name}: {count}" for name, count in lost.items() if count > 0]
+    print(f"ptxas {place.parent.name} sm_90a, {len(table)} dots: {len(bad)} lose instructions, {time.monotonic() - begin:.0f} s")
+    print(*(f"    {each}" for each in bad[:12]), sep="\n", end="\n" if bad else "", flush=True)
+    return not bad
+
+
 def main() -> int:
     """Judge what is asked for; 1 where something is wrong."""
     arguments = _parsed()
@@ -74,6 +87,8 @@ def main() -> int:
     for place in places:
         print(f"{place}: {version_of_ptxas(place)}")
         results += [_judged(place, nvdisasm, arguments, each) for each in arguments.arch]
+        if "sm_90a" in arguments.arch:
+            results.append(_whole(place, nvdisasm, 4 * arguments.every))
     return 0 if all(results) else 1
 
 

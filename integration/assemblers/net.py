@@ -24,7 +24,7 @@ _UNPACKED = ("sm_75", "sm_80", "sm_86", "sm_89")
 #: where the parameters begin in the first constant bank, by the architecture's first digits
 _PARAMETERS = {"8": 0x160, "9": 0x210, "10": 0x380, "12": 0x380}
 _SOURCE, _TARGET = 0x1000, 0x2000
-_SECTION = re.compile(r"\s*\.section\s+\.text\.(k\d+)\b")
+_SECTION = re.compile(r"\s*\.section\s+\.text\.(\w+)\b")
 _LINE = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from integration.assemblers import dots
 from integration.assemblers.evaluator import Thread, UnknownCode, parse
 from integration.assemblers.net import judge, known_programs
 from tri_backend_nvidia.disassembly import NVDISASM
@@ -169,3 +170,16 @@ def test_behind_the_rewritings_nothing_is_wrong(architecture: str, nvdisasm: Pat
     found = judge(place, nvdisasm, chosen, architecture, rewrite=lambda text: step.apply(text)[0])
     assert found.wrong == {}
     assert len(found.unknown) <= len(chosen) // 50, found.unknown
+
+
+@pytest.mark.parametrize("dot", list(dots.dots())[5::37], ids=lambda dot: dot.name)
+def test_dots_keep_their_matrix_instructions(dot: dots.Dot, nvdisasm: Path) -> None:
+    text = dots.text(dot)
+    assert "wgmma" in text or "mma.sync" in text
+    assert dots.missing(text, ptxas(), nvdisasm) == 0
+
+
+def test_a_missing_matrix_instruction_is_missed(nvdisasm: Path) -> None:
+    dot = next(each for each in dots.dots() if each.shape == (64, 32, 32))
+    more = dots.text(dot) + "// wgmma.mma_async"
+    assert dots.missing(more, ptxas(), nvdisasm) == 1

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tri_backend_nvidia.machine.base import NVM, Array, In, steps_of, text
+from tri_backend_nvidia.machine.descriptors import descriptor, descriptor_registers
 from tri_backend_nvidia.machine.ops.mbarrier import guarded
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ext, ir
@@ -264,23 +265,22 @@ class TensorMultiplyOp(MachineOp, dialect=NVM, name="tcgen05_mma"):
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """One inline assembly."""
         word, highs = ir.IntegerAttr(self.descriptor).value, (self.a_high, self.b_high)
+        plan = self.plan()
         lines = [
-            ".reg .b64 da, db;",
-            ".reg .b32 word, sum, idesc;",
+            *descriptor_registers("ab", len(plan)),
+            f".reg .b32 idesc, sum<{len(plan)}>;",
             ".reg .pred yes;",
             "setp.eq.u32 yes, 0, 0;",
             f"mov.b32 idesc, {word};",
         ]
         seen: set[int] = set()
-        for column, *offsets in self.plan():
-            lines.append(f"add.u32 sum, $0, {column};")
+        for step, (column, *offsets) in enumerate(plan):
+            lines.append(f"add.u32 sum{step}, $0, {column};")
             for name, operand, offset, high in zip("ab", (1, 2), offsets, highs, strict=True):
-                lines.append(f"add.u32 word, ${operand}, {offset};")
-                lines.append(f"mov.b64 d{name}, {{word, {ir.IntegerAttr(high).value}}};")
+                lines.append(descriptor(name, step, operand, offset, ir.IntegerAttr(high).value))
             adds = "yes" if column in seen else "$3"
-            lines.append(
-                f"@$4 tcgen05.mma.cta_group::1.kind::{text(self.kind)} [sum], da, db, idesc, {adds};"
-            )
+            given = f"[sum{step}], da{step}, db{step}, idesc, {adds}"
+            lines.append(f"@$4 tcgen05.mma.cta_group::1.kind::{text(self.kind)} {given};")
             seen.add(column)
         operands = list(self.operation.operands)
         b.inline_asm("{ " + " ".join(lines) + " }", "r,r,r,b,b,~{memory}", operands)
@@ -324,18 +324,20 @@ class TensorMultiplyTensorOp(MachineOp, dialect=NVM, name="tcgen05_mma_ts"):
         """One inline assembly."""
         word, high = ir.IntegerAttr(self.descriptor).value, ir.IntegerAttr(self.b_high).value
         name = f"tcgen05.mma.cta_group::1.kind::{text(self.kind)}"
+        plan = self.plan()
         lines = [
-            ".reg .b64 db;",
-            ".reg .b32 word, sum, left, idesc;",
+            *descriptor_registers("b", len(plan)),
+            f".reg .b32 idesc, sum<{len(plan)}>, left<{len(plan)}>;",
             ".reg .pred yes;",
             "setp.eq.u32 yes, 0, 0;",
             f"mov.b32 idesc, {word};",
         ]
         seen: set[int] = set()
-        for column, left, offset in self.plan():
-            lines += [f"add.u32 sum, $0, {column};", f"add.u32 left, $1, {left};"]
-            lines += [f"add.u32 word, $2, {offset};", f"mov.b64 db, {{word, {high}}};"]
-            lines.append(f"@$4 {name} [sum], [left], db, idesc, {'yes' if column in seen else '$3'};")
+        for step, (column, left, offset) in enumerate(plan):
+            lines += [f"add.u32 sum{step}, $0, {column};", f"add.u32 left{step}, $1, {left};"]
+            lines.append(descriptor("b", step, 2, offset, high))
+            adds = "yes" if column in seen else "$3"
+            lines.append(f"@$4 {name} [sum{step}], [left{step}], db{step}, idesc, {adds};")
             seen.add(column)
         b.inline_asm("{ " + " ".join(lines) + " }", "r,r,r,b,b,~{memory}", list(self.operation.operands))
         return []

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tri_backend_nvidia.machine.base import NVM, Array, In, text
+from tri_backend_nvidia.machine.descriptors import descriptor, descriptor_registers
 from tri_backend_nvidia.machine.scaled_formats import ScaledDescriptor, ScaledStep
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
@@ -43,11 +44,11 @@ class TensorCopyOp(MachineOp, dialect=NVM, name="tcgen05_cp"):
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """One inline assembly."""
         high = ir.IntegerAttr(self.high).value
-        lines = [".reg .b64 from;", ".reg .b32 word, to;"]
-        for column, offset in self.plan():
-            lines += [f"add.u32 to, $0, {column};", f"add.u32 word, $1, {offset};"]
-            lines.append(f"mov.b64 from, {{word, {high}}};")
-            lines.append("@$2 tcgen05.cp.cta_group::1.32x128b.warpx4 [to], from;")
+        plan = self.plan()
+        lines = [*descriptor_registers("s", len(plan)), f".reg .b32 to<{len(plan)}>;"]
+        for step, (column, offset) in enumerate(plan):
+            lines += [f"add.u32 to{step}, $0, {column};", descriptor("s", step, 1, offset, high)]
+            lines.append(f"@$2 tcgen05.cp.cta_group::1.32x128b.warpx4 [to{step}], ds{step};")
         operands = list(self.operation.operands)
         b.inline_asm("{ " + " ".join(lines) + " }", "r,r,b,~{memory}", operands)
         return []
@@ -93,22 +94,25 @@ class TensorMultiplyScaledOp(MachineOp, dialect=NVM, name="tcgen05_mma_scaled"):
         word = ir.IntegerAttr(self.descriptor).value
         highs = [ir.IntegerAttr(high).value for high in (self.a_high, self.b_high)]
         name = f"tcgen05.mma.cta_group::1.kind::{text(self.kind)}.block_scale.{text(self.vectors)}"
+        plan = self.plan()
+        count = len(plan)
         lines = [
-            ".reg .b64 da, db;",
-            ".reg .b32 word, sum, idesc, sa, sb;",
+            *descriptor_registers("ab", count),
+            f".reg .b32 sum<{count}>, idesc<{count}>, sa<{count}>, sb<{count}>;",
             ".reg .pred yes;",
             "setp.eq.u32 yes, 0, 0;",
         ]
         seen: set[int] = set()
-        for step in self.plan():
+        for i, step in enumerate(plan):
+            adds = "yes" if step.column in seen else "$5"
             lines += [
-                f"add.u32 sum, $0, {step.column};",
-                *(f"add.u32 word, ${i}, {o}; mov.b64 d{n}, {{word, {h}}};"
-                  for i, o, n, h in zip((1, 2), (step.a, step.b), "ab", highs, strict=True)),
-                f"add.u32 sa, $3, {step.a_scale}; add.u32 sb, $4, {step.b_scale};",
-                f"mov.b32 idesc, {word | step.b_id << 4 | step.a_id << 29};",
-                f"@$6 {name} [sum], da, db, idesc, [sa], [sb], {'yes' if step.column in seen else '$5'};",
-            ]  # fmt: skip
+                f"add.u32 sum{i}, $0, {step.column};",
+                descriptor("a", i, 1, step.a, highs[0]),
+                descriptor("b", i, 2, step.b, highs[1]),
+                f"add.u32 sa{i}, $3, {step.a_scale}; add.u32 sb{i}, $4, {step.b_scale};",
+                f"mov.b32 idesc{i}, {word | step.b_id << 4 | step.a_id << 29};",
+                f"@$6 {name} [sum{i}], da{i}, db{i}, idesc{i}, [sa{i}], [sb{i}], {adds};",
+            ]
             seen.add(step.column)
         operands = list(self.operation.operands)
         b.inline_asm("{ " + " ".join(lines) + " }", "r,r,r,r,r,b,b,~{memory}", operands)

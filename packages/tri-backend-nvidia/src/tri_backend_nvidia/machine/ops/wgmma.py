@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tri_backend_nvidia.machine.base import NVM, Array, In, steps_of, text
+from tri_backend_nvidia.machine.descriptors import descriptor, descriptor_registers
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
@@ -102,29 +103,32 @@ class WgmmaOp(MachineOp, dialect=NVM, name="wgmma"):
         return steps_of(self.operation)
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """One inline assembly: nothing can come between its instructions."""
+        """One inline assembly: nothing can come between its instructions.
+
+        No register is written twice: ptxas from 13.3 on drops a ``wgmma`` whose descriptors have the names of the one before it.
+        """
         shape = WgmmaShape.parse(text(self.shape))
         total, a = self.counts()
+        plan = self.plan()
         lines = [
-            ".reg .b64 da, db;",
-            ".reg .b32 word;",
+            *descriptor_registers("ab" if a == 1 else "b", len(plan)),
             ".reg .pred yes;",
             "setp.eq.u32 yes, 0, 0;",
             "wgmma.fence.sync.aligned;",
         ]
         seen: set[int] = set()
-        for tile, a_offset, b_offset in self.plan():
+        for step, (tile, a_offset, b_offset) in enumerate(plan):
             first = tile * shape.registers
             sum_ = _group(first, shape.registers)
             if a == 1:
-                left = "da"
-                lines += _descriptor("da", 2 * total, a_offset, ir.IntegerAttr(self.a_high).value)
+                left = f"da{step}"
+                lines.append(descriptor("a", step, 2 * total, a_offset, ir.IntegerAttr(self.a_high).value))
             else:
                 left = _group(2 * total + a_offset, A_REGISTERS)
-            lines += _descriptor("db", 2 * total + a, b_offset, ir.IntegerAttr(self.b_high).value)
+            lines.append(descriptor("b", step, 2 * total + a, b_offset, ir.IntegerAttr(self.b_high).value))
             predicate = "yes" if tile in seen else f"${2 * total + a + 1}"
             lines.append(
-                f"{shape.name} {sum_}, {left}, db, {predicate}{shape.immediates(a_in_memory=a == 1)};"
+                f"{shape.name} {sum_}, {left}, db{step}, {predicate}{shape.immediates(a_in_memory=a == 1)};"
             )
             seen.add(tile)
         lines.append("wgmma.commit_group.sync.aligned;")
@@ -152,11 +156,6 @@ class WgmmaOp(MachineOp, dialect=NVM, name="wgmma"):
 
 def _group(first: int, count: int) -> str:
     return "{" + ", ".join(f"${i}" for i in range(first, first + count)) + "}"
-
-
-def _descriptor(name: str, operand: int, offset: int, high: int) -> list[str]:
-    """The descriptor ``name`` made of the low word in an operand, plus ``offset``, and a constant high word."""
-    return [f"add.u32 word, ${operand}, {offset};", f"mov.b64 {name}, {{word, {high}}};"]
 
 
 class WgmmaWaitOp(MachineOp, dialect=NVM, name="wgmma_wait"):
