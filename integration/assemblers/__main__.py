@@ -70,7 +70,9 @@ def _whole(place: Path, nvdisasm: Path, every: int) -> bool:
     table = tuple(dots.dots())[::every]
     lost = {each.name: dots.missing(dots.text(each), place, nvdisasm) for each in table}
     bad = [f"{name}: {count}" for name, count in lost.items() if count > 0]
-    print(f"ptxas {place.parent.name} sm_90a, {len(table)} dots: {len(bad)} lose instructions, {time.monotonic() - begin:.0f} s")
+    print(
+        f"ptxas {place.parent.name} sm_90a, {len(table)} dots: {len(bad)} lose instructions, {time.monotonic() - begin:.0f} s"
+    )
     print(*(f"    {each}" for each in bad[:12]), sep="\n", end="\n" if bad else "", flush=True)
     return not bad
 
