@@ -120,6 +120,23 @@ def test_what_may_be_written_is_refused() -> None:
         swapped[(1,)](frozen(x), y, 2, N=N)
 
 
+def types_of(kernel: Any) -> dict[str, Any]:
+    return {"x": "*fp32", "y": "*fp32", **({"steps": "i32"} if "steps" in kernel.arg_names else {})}
+
+
+@pytest.mark.usefixtures("cpu")
+@pytest.mark.parametrize(("kernel", "written"), [(copied, ("y",)), *((k, ("y",)) for k in KERNELS), (swapped, ("x", "y"))],
+                         ids=lambda v: getattr(v, "__name__", None))  # fmt: skip
+def test_what_is_written_is_data_of_the_compiled_kernel(kernel: Any, written: Any) -> None:
+    made = tri.compile(tri.ASTSource(kernel, types_of(kernel), {"N": N}), "cpu")
+    assert made.module is None
+    assert made.written_parameters == written
+    again = pickle.loads(pickle.dumps(made))
+    assert again.written_parameters == written
+    assert again.resources == made.resources
+    assert [p.name for p in again.metadata.signature.parameters if p.name in written] == list(written)
+
+
 @pytest.mark.usefixtures("cpu")
 def test_bytes_and_maps_of_files(tmp_path: Path) -> None:
     data = np.arange(N, dtype=np.float32).tobytes()

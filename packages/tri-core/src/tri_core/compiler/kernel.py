@@ -192,6 +192,16 @@ class CompiledKernel:
         return resources(self.metadata, resolve(self.metadata.target).spec)
 
     @property
+    def written_parameters(self) -> tuple[str, ...]:
+        """The names, in the signature's order, of the parameters that the kernel may write through; needs neither a device nor a driver.
+
+        Found in its TTIR, over all paths: one that is left out is only read, or not at all.  Without TTIR all that hold addresses.
+        """
+        from tri_core.compiler.writes import written_parameters
+
+        return written_parameters(self.metadata, self.asm)
+
+    @property
     def loop_estimates(self) -> LoopEstimates:
         """What the kernel's backend expects of its loops, in cycles, with what that assumes; needs neither a device nor a driver."""
         from tri_core.plugins import manager

@@ -14,12 +14,12 @@ from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT, LaunchFacts
 from tri.launch.host_memory import device_for, host_memory_for, may_be_mapped, with_mapped
 from tri.launch.observers import overlap_launch
 from tri.launch.overlaps import any_overlap
+from tri.launch.read_only import check_read_only
 from tri.launch.readers import Rules, readers
 from tri.launch.reported import load_reported
 from tri.launch.specialize import only_place
 from tri.launch.streams import named_stream
 from tri.launch.tensor_descriptor import TensorDescriptor
-from tri.launch.writes import check_read_only
 from tri_core.errors import LaunchError, Unsupported
 from tri_core.lazy_dataclasses import dataclass
 

@@ -26,11 +26,11 @@ from tri.launch.host_memory import device_for, host_memory_for, may_be_mapped, r
 from tri.launch.mocks import mocked, num_mocked
 from tri.launch.observers import observed, overlap_launch, tell_load
 from tri.launch.overlaps import OverlapCheck
+from tri.launch.read_only import check_read_only
 from tri.launch.readers import Constant
 from tri.launch.reported import Skipped, compile_reported, load_reported
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
-from tri.launch.writes import check_read_only
 from tri_core import forks, knobs
 from tri_core.errors import TriError
 from tri_core.lazy_dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which pointers a compiled kernel writes through, for read-only arrays: its TTIR is followed from stores back.
+"""The parameters through which a compiled kernel may write, as data: its TTIR is followed from stores back.
 
 The analysis is a union over all paths: a pointer that may come from a parameter counts as that parameter.  What it
 does not know (kernels without TTIR, inline assembly that takes addresses) counts as a write.
@@ -10,32 +10,24 @@ import functools
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tri_core.errors import LaunchError
-
 if TYPE_CHECKING:
-    from tri_core.compiler import CompiledKernel
+    from tri_core.compiler.kernel import Artifacts
+    from tri_core.image import KernelMetadata
     from tri_core.mlir import ir
 
-__all__ = ["check_read_only", "written_parameters"]
+__all__ = ["written_parameters"]
+
+#: types beside pointers through which a kernel may write
+_ADDRESSES = ("tensordesc", "i64", "u64")
 
 
-def check_read_only(kernel: CompiledKernel, read_only: Iterable[int]) -> None:
-    """LaunchError when ``kernel`` may write to one of its parameters in the positions ``read_only``."""
-    written = written_parameters(kernel)
-    for position in read_only:
-        if position in written:
-            name = kernel.metadata.signature.parameters[position].name
-            raise LaunchError(
-                f"argument {name!r} of {kernel.name} is a read-only array, and the kernel writes to it",
-                remedy="pass a writable array: a copy, or one made without a read-only flag",
-            )
-
-
-def written_parameters(kernel: CompiledKernel) -> frozenset[int]:
-    """The positions of the pointers (and descriptors' bases) that ``kernel`` may write through."""
-    if "ttir" not in kernel.asm:
-        return frozenset(range(len(kernel.metadata.signature.parameters)))
-    return _written(kernel.hash, kernel.asm["ttir"], str(kernel.metadata.target))
+def written_parameters(metadata: KernelMetadata, asm: Artifacts) -> tuple[str, ...]:
+    """The names, in the signature's order, of the pointers and descriptors that a kernel may write through."""
+    parameters = metadata.signature.parameters
+    if "ttir" not in asm:
+        return tuple(p.name for p in parameters if p.is_pointer or p.type.startswith(_ADDRESSES))
+    written = _written(metadata.hash, str(asm["ttir"]), str(metadata.target))
+    return tuple(p.name for i, p in enumerate(parameters) if i in written)
 
 
 @functools.lru_cache(maxsize=256)
