@@ -182,7 +182,8 @@ def nightly(session: nox.Session) -> None:
         return
     session.install(TORCH)
     session.run("python", "-m", "pytest", "-m", "slow and not gpu")
-    session.run("python", "-m", "integration.inductor.written")
+    session.run("python", "-m", "integration.inductor.written", "--targets", "all")
+    session.run("python", "-m", "integration.inductor.replayed")
     _test(session, "--hypothesis-profile", "search", "-m", "hypothesis and not slow and not gpu")
     session.notify("random", posargs=["--count", "10000", "--jobs", str(os.cpu_count() or 1)])
     session.notify("soak", posargs=["--minutes", "30", "--jobs", str(os.cpu_count() or 1)])

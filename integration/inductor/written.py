@@ -1,7 +1,8 @@
-"""``python -m integration.inductor.written [--every 8]``: kernels that Inductor writes for an H100, compiled by its workers without one.
+"""``python -m integration.inductor.written [--every 8] [--targets nvidia:sm_90a,amd:gfx942]``: kernels that Inductor writes for an H100.
 
-The programs of ``integration.inductor.programs``: of their kernels PyTorch's static launcher has to take 95 %, and none may be refused,
-of the versions of templates for GEMMs and convolutions (each fourth) neither.  Nothing runs: :mod:`integration.inductor.faked`.
+They are those of the programs of ``integration.inductor.programs``, compiled by its workers without a GPU, for other targets as well.  None may
+be refused, of the versions of templates for GEMMs and convolutions (each fourth) neither; of the first PyTorch's static launcher has to take
+95 % where it launches such images.  Nothing runs: :mod:`integration.inductor.faked`.
 """
 
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-call,misc"
@@ -18,6 +19,7 @@ __all__ = ["main"]
 _VERSIONS = 4
 #: kernels that all programs have together, at the least
 _ENOUGH = 200
+_TARGETS = ("nvidia:sm_90a", "amd:gfx942", "intel:pvc", "cpu")
 
 
 def main() -> int:
@@ -25,17 +27,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m integration.inductor.written", description=__doc__)
     parser.add_argument("programs", nargs="*", help="all by default")
     parser.add_argument("--every", type=int, default=1, help="of the programs one of so many")
+    parser.add_argument("--targets", default="nvidia:sm_90a", help="all: " + ",".join(_TARGETS))
     given = parser.parse_args()
     import tri.compat.triton
 
     tri.compat.triton.install()
     from integration.inductor.programs import PROGRAMS, TEMPLATES
     from integration.inductor.running import start_workers
-    from integration.inductor.static_launcher import share
+    from integration.inductor.static_launcher import DEVICES, share
 
     unknown = [name for name in given.programs if name not in {**PROGRAMS, **TEMPLATES}]
     if unknown:
         parser.error(f"no program {', '.join(unknown)}")
+    targets = _TARGETS if given.targets == "all" else given.targets.split(",")
+    if unknown := [target for target in targets if target not in DEVICES]:
+        parser.error(f"no target {', '.join(unknown)}; there are {', '.join(_TARGETS)}")
     chosen = [
         [name for name in given.programs if name in programs]
         if given.programs
@@ -45,13 +51,16 @@ def main() -> int:
     kernels, failed = _kernels(chosen[0])
     templates, further = _kernels(chosen[1])
     start_workers()
-    found = share(kernels)
-    print(f"{len(chosen[0])} programs: {found}", flush=True)
-    versions = share(templates)
-    print(f"{len(chosen[1])} programs of templates: {versions}", flush=True)
-    few = not given.programs and len(kernels) * given.every < _ENOUGH
-    untaken = not given.programs and not found.is_enough
-    return bool(failed or further or few or untaken or found.refused or versions.refused)
+    bad = bool(failed or further)
+    bad |= not given.programs and len(kernels) * given.every < _ENOUGH
+    for target in targets:
+        found = share(kernels, DEVICES[target])
+        print(f"{len(chosen[0])} programs: {found}", flush=True)
+        versions = share(templates, DEVICES[target])
+        print(f"{len(chosen[1])} programs of templates: {versions}", flush=True)
+        untaken = found.device.is_launched and not given.programs and not found.is_enough
+        bad |= bool(untaken or found.refused or versions.refused)
+    return bad
 
 
 def _kernels(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:

@@ -131,14 +131,27 @@ def test_a_model_equals_eager() -> None:
     pytest.importorskip("torch")
     said = _run("-m", "integration.inductor", "mlp_softmax_dropout")
     assert "1 of 1 right" in said
-    assert "static launcher: takes 8 of 8 kernels" in said
+    assert "nvidia:sm_90a: 8 of 8 kernels compiled, 8 taken by the static launcher" in said
 
 
 @pytest.mark.timeout(900)
-def test_kernels_that_are_written_for_a_gpu_compile() -> None:
+def test_kernels_that_are_written_for_a_gpu_compile_for_every_target() -> None:
     pytest.importorskip("torch")
-    said = _run("-m", "integration.inductor.written", "--every", "15")
-    assert "programs of templates: static launcher: takes" in said
+    said = _run("-m", "integration.inductor.written", "--every", "15", "--targets", "all")
+    for target in ("nvidia:sm_90a", "amd:gfx942", "intel:pvc", "cpu"):
+        assert f" programs: {target}: " in said
+        assert f" programs of templates: {target}: " in said
+
+
+@pytest.mark.timeout(900)
+def test_kernels_do_in_simulators_what_they_do_on_the_cpu() -> None:
+    pytest.importorskip("torch")
+    said = _run("-m", "integration.inductor.replayed", "linear_relu", "cumulative_sum")
+    verdicts = [line.partition(", ")[0] for line in said.splitlines() if line.startswith("sim:")]
+    assert len(verdicts) == 3
+    for verdict in verdicts:
+        right, _, number = verdict.partition(": ")[2].removesuffix(" as on the CPU").partition(" of ")
+        assert right == number != "0"
 
 
 @pytest.mark.timeout(900)
