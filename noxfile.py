@@ -47,6 +47,8 @@ TEST_TOOLS = (
     "nox",
     "ruff==0.17.5",
 )
+#: what builds the site; it reads sources and imports nothing of ours, so it needs no package of them
+SITE_TOOLS = ("mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10", "mkdocstrings[python]>=1", "ruff==0.17.5")
 #: the newest PyTorch with a CPU build where CI runs; `nox -s tests -- --torch` installs it elsewhere
 TORCH = "torch==2.13.0"
 
@@ -362,6 +364,13 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("python", "-m", "integration.lints")
+
+
+@nox.session
+def site(session: nox.Session) -> None:
+    """The site, in dist/site: start, tutorials, guides, reference; a link that leads nowhere is an error."""
+    session.install(*SITE_TOOLS)
+    session.run("python", "-m", "mkdocs", "build", *session.posargs, env={"NO_MKDOCS_2_WARNING": "1"})
 
 
 @nox.session
