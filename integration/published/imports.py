@@ -96,7 +96,12 @@ def _state(error: str) -> str:
 def attempts(names: Sequence[str], folder: Path, *, whole: bool) -> Iterator[Import]:
     """Every module of the packages whose names hold one of ``names``; ``whole``: of the large ones, too."""
     for project in PROJECTS.values():
-        if (project.nightly and not whole) or (names and not any(n in project.name for n in names)):
+        # one without its ``__init__`` is imported by its cases
+        if (
+            project.bare
+            or (project.nightly and not whole)
+            or (names and not any(n in project.name for n in names))
+        ):
             continue
         for module in project.modules:
             yield attempt(project, module, folder)

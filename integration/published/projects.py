@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from integration.published import vllm_package
+from integration.published.bare import without_init
+
 __all__ = ["PROJECTS", "Project", "extended", "load", "requirements"]
 
 
@@ -19,7 +22,8 @@ class Project:
 
     ``modules``: what its users import.  ``requires``: what those import besides PyTorch, NumPy and ``extended``, distributions that are
     installed with their own dependencies.  ``environment``: the variables that tell the package what it would look for.
-    ``nightly``: large; installed where the whole list is asked for.
+    ``nightly``: large; installed where the whole list is asked for.  ``bare``: its package without what ``__init__`` does, and without the modules
+    ``absent``, which kernels don't use: a serving engine asks for its whole server.
     """
 
     name: str
@@ -29,6 +33,8 @@ class Project:
     extended: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     nightly: bool = False
+    bare: str = ""
+    absent: tuple[str, ...] = ()
 
 
 #: what PyTorch's own samples of operators import, which the whole list is judged by
@@ -52,6 +58,10 @@ _UNSLOTH = (
     "trl<=1.15.0",
     "tyro",
 )
+
+#: what sglang's server imports
+_SERVER = ("IPython", "aiohttp", "fastapi", "orjson", "pybase64", "requests", "starlette", "tvm_ffi", "tqdm", "transformers", "uvicorn",
+    "zmq")  # fmt: skip
 
 PROJECTS = {
     p.name: p
@@ -111,6 +121,26 @@ PROJECTS = {
             _UNSLOTH,
             nightly=True,
         ),
+        Project(
+            "lmdeploy",
+            "0.18.0",
+            ("lmdeploy.pytorch.kernels.cuda.pagedattention",),
+            nightly=True,
+            bare="lmdeploy",
+            absent=("transformers",),
+        ),
+        Project(
+            "sglang",
+            "0.5.23",
+            ("sglang.kernels.ops.attention.decode_attention",),
+            ("einops", "msgspec"),
+            nightly=True,
+            bare="sglang",
+            absent=_SERVER,
+        ),
+        Project(
+            "vllm", "0.33.0", (f"{vllm_package.OPS}.triton_unified_attention",), nightly=True, bare="vllm"
+        ),
     )
 }
 
@@ -132,6 +162,9 @@ def load(project: str, module: str, folder: Path) -> Any:
     """The module ``module`` of ``project``, from ``folder``; ``import triton`` means tri already."""
     for name, value in PROJECTS[project].environment.items():
         os.environ.setdefault(name, value)
+    bare = PROJECTS[project].bare
+    if bare and bare not in sys.modules:
+        without_init(bare, folder, nothing=PROJECTS[project].absent)
     # behind the environment's own packages: a folder of packages is no place to take PyTorch's dependencies from
     if str(folder) not in sys.path:
         sys.path.append(str(folder))

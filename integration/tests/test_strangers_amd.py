@@ -13,7 +13,8 @@ pytest.importorskip("torch")
 
 import tri
 import tri.language as tl
-from integration.strangers.amd.device import standing_in, without_init
+from integration.published.bare import without_init
+from integration.strangers.amd.device import standing_in
 from integration.strangers.amd.recording import recorded
 from integration.strangers.amd.rows import Row, losing, rows, table
 from integration.strangers.compilers import compile_all

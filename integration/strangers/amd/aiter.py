@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 import tri.language as tl
-from integration.strangers.amd.device import without_init
+from integration.published.bare import without_init
 from integration.strangers.amd.shapes import (
     BATCH,
     FEATURES,

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.abc
-import importlib.machinery
 import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any
+from types import SimpleNamespace
 from unittest import mock
 
 import torch
@@ -19,7 +13,7 @@ import torch
 import tri
 from integration.published.guards import guarded
 
-__all__ = ["standing_in", "without_init"]
+__all__ = ["standing_in"]
 
 #: compute units of the GPU that an architecture is best known by
 _UNITS = {"gfx942": 304, "gfx950": 256, "gfx1201": 32}
@@ -47,47 +41,3 @@ def standing_in(architecture: str) -> Iterator[None]:
         stack.enter_context(mock.patch.dict(os.environ, {"GPU_ARCHS": architecture, "CU_NUM": str(units)}))
         stack.enter_context(tri.target(f"amd:{architecture}"))
         yield
-
-
-class _Nothing(ModuleType):
-    """A module that has every name and does nothing: what a launcher's file imports beside kernels."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.__path__ = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return mock.MagicMock(name=f"{self.__name__}.{name}")
-
-
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        del path, target
-        return importlib.machinery.ModuleSpec(name, self, is_package=True) if name in self._names else None
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        return _Nothing(spec.name)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Nothing."""
-
-
-def without_init(package: str, folder: Path, *, nothing: Sequence[str] = ()) -> ModuleType:
-    """``package`` in ``folder`` without what its ``__init__`` does (compile C++, say); modules ``nothing`` are empty.
-
-    ImportError where it is not there.
-    """
-    place = folder / package
-    if not place.is_dir():
-        raise ImportError(f"{package} is not in {folder}")
-    made = ModuleType(package)
-    made.__path__ = [str(place)]
-    sys.modules[package] = made
-    sys.path.append(str(folder))
-    sys.meta_path.insert(0, _Finder(nothing))
-    return made

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
-from unittest import mock
 
 import torch
 
-from integration.strangers.amd.device import without_init
+from integration.published.vllm_package import LAYERS as _LAYERS
+from integration.published.vllm_package import OPS as _OPS
+from integration.published.vllm_package import opened
 from integration.strangers.amd.shapes import (
     BATCH,
     FEATURES,
@@ -33,34 +32,13 @@ from integration.strangers.amd.shapes import (
 __all__ = ["NAME", "calls"]
 
 NAME = "vllm"
-_OPS = "vllm.v1.attention.ops"
-_LAYERS = "vllm.model_executor.layers"
 _GROUPS = 8
-#: what kernels' files import beside kernels: a server and its settings
-_NOTHING = (
-    "vllm.logger", "vllm._custom_ops", "vllm.scalar_type", "vllm.model_executor.parameter",
-    "vllm.model_executor.utils", "vllm.utils.platform_utils", "vllm.utils.torch_utils", "vllm.utils.deep_gemm",
-    "vllm.v1.kv_cache_interface", "vllm.v1.attention.backends.utils", "vllm.triton_utils.allocation",
-    f"{_LAYERS}.fused_moe.modular_kernel", f"{_LAYERS}.fused_moe.activation", f"{_LAYERS}.fused_moe.config",
-    f"{_LAYERS}.fused_moe.moe_align_block_size", f"{_LAYERS}.fused_moe.utils", f"{_LAYERS}.quantization.utils.quant_utils",
-    f"{_LAYERS}.quantization.utils.w8a8_utils",
-)  # fmt: skip
-#: packages whose ``__init__`` imports more than kernels
-_PLAIN = (
-    "vllm.v1", "vllm.v1.attention", _OPS, "vllm.model_executor", _LAYERS, f"{_LAYERS}.fused_moe", f"{_LAYERS}.quantization",
-    f"{_LAYERS}.quantization.utils", "vllm.utils",
-)  # fmt: skip
 
 
 def calls(folder: Path) -> Iterator[Call]:
     """Launches by label, of the package in ``folder``."""
-    without_init("vllm", folder, nothing=_NOTHING)
-    for name in _PLAIN:
-        module = ModuleType(name)
-        module.__path__ = [str(folder.joinpath(*name.split(".")))]
-        sys.modules[name] = module
     float8 = torch.float8_e4m3fnuz if _architecture() == "gfx942" else torch.float8_e4m3fn
-    _settle(float8)
+    opened(folder, float8, rocm=True)
     for part in (_attention, _decoding, _experts, _quantized):
         yield from part(float8)
 
@@ -68,35 +46,6 @@ def calls(folder: Path) -> Iterator[Call]:
 def _architecture() -> str:
     triton = importlib.import_module("triton")
     return str(triton.runtime.driver.active.get_current_target().arch)
-
-
-def _settle(float8: Any) -> None:
-    """The modules that kernels' files ask: which platform, which Triton, numbers."""
-    platforms: Any = ModuleType("vllm.platforms")
-    platforms.current_platform = mock.MagicMock()
-    platform = platforms.current_platform
-    platform.fp8_dtype.return_value = float8
-    platform.is_rocm.return_value = platform.is_cuda_alike.return_value = True
-    platform.is_cuda.return_value = platform.is_xpu.return_value = platform.is_cpu.return_value = False
-    platform.is_device_capability_family.return_value = platform.is_device_capability.return_value = False
-    platform.get_device_capability.return_value = (9, 4)
-    settled: Any = ModuleType("vllm.triton_utils")
-    settled.__path__ = []
-    settled.triton = importlib.import_module("triton")
-    settled.tl = importlib.import_module("triton.language")
-    settled.tldevice = importlib.import_module("triton.language.extra.libdevice")
-    settled.LOG2E, settled.LOGE2 = 1.4426950408889634, 0.6931471805599453
-    settled.use_tensor_descriptor = _no
-    settings: Any = ModuleType("vllm.envs")
-    settings.__getattr__ = _no
-    platforms.__path__ = []
-    rocm: Any = ModuleType("vllm.platforms.rocm")
-    rocm.__getattr__ = lambda name: _no
-    sys.modules |= {
-        "vllm.platforms": platforms, "vllm.platforms.rocm": rocm, "vllm.triton_utils": settled, "vllm.envs": settings,
-    }  # fmt: skip
-    importlib.import_module(f"{_LAYERS}.fused_moe.utils").enable_swap_ab = _no  # type: ignore[attr-defined]
-    sys.modules["vllm"].envs = settings  # type: ignore[attr-defined]
 
 
 def _of(home: str, name: str) -> Any:
@@ -211,10 +160,6 @@ def _decoding(float8: Any) -> Iterator[Call]:
     yield "decode_attention grouped", lambda: decode(64, 8, 128, 128, latent=False)
     yield "decode_attention mla", lambda: decode(16, 1, 576, 512, latent=True)
     yield "chunked_prefill_paged_decode", paged
-
-
-def _no(*unused: Any, **unused_too: Any) -> bool:
-    return False
 
 
 def _experts(float8: Any) -> Iterator[Call]:
