@@ -97,7 +97,7 @@ def selective_state_update(bench: Bench) -> Iterable[Check]:
     out = torch.empty_like(x)
     function = _module(bench, "mamba.triton_ops.mamba_ssm").selective_state_update
     # torch.cpu has no ``device``, which launchers make current
-    with mock.patch.object(torch.cpu, "device", lambda index: nullcontext(), create=True):
+    with mock.patch.object(torch.cpu, "device", create=True, return_value=nullcontext()):
         function(state, x, dt, a, b, c, d, z, bias, dt_softplus=True, out=out)
     step = F.softplus(dt.cpu().double() + bias.cpu().double())[..., None]
     wide = [t.cpu().double().repeat_interleave(2, 1)[:, :, None, :] for t in (b, c)]

@@ -32,7 +32,7 @@ _PLAIN = (
 
 
 def opened(folder: Path, float8: Any, *, rocm: bool) -> None:
-    """Make vLLM's kernels importable from ``folder``; ``float8``: its type of 8-bit floats, ``rocm``: the platform that it is told."""
+    """Make vLLM's kernels importable from ``folder``; ``float8``: its type of 8-bit floats, ``rocm``: the platform is AMD's."""
     without_init("vllm", folder, nothing=_NOTHING)
     for name in _PLAIN:
         module = ModuleType(name)
