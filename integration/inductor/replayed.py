@@ -1,8 +1,9 @@
-"""``python -m integration.inductor.replayed [CASES] [--targets ...]``: what Inductor writes for CPU tensors, launched in simulators of GPUs too.
+"""``python -m integration.inductor.replayed [CASES] [--targets ...]``: what Inductor writes for CPU tensors, launched for GPUs too.
 
 Each case is compiled for CPU tensors in this process and held against eager.  Meanwhile every version of a kernel is noted when it
 is first launched: arguments before and after.  Then it is compiled for each target, launched there with the same arguments, and
-has to leave in memory what the CPU target left.
+has to leave in memory what the CPU target left.  Targets that are no simulators run on the device of their runtime, as Inductor
+launches on it; that may be the driver that stands in: ``TRI_AMD_STANDIN=gfx942 ... --targets amd:gfx942``.
 """
 
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-call,misc"
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
+from integration.inductor.standins import run_on_device
 from tri_core.compiler import CompiledKernel
 from tri_core.lazy_dataclasses import dataclass
 
@@ -53,8 +55,11 @@ class Launch:
         source: Any = self.kernel.src
         made = tri.compile(source, target, options)
         arguments = _copies(self.before)
-        with tri.target(target):
-            made[self.grid](*arguments)
+        if target.startswith("sim:"):
+            with tri.target(target):
+                made[self.grid](*arguments)
+        else:
+            run_on_device(made, self.grid, arguments)
         pairs = zip(arguments, self.after, strict=True)
         return max([0.0, *(_relative(got, wanted) for got, wanted in pairs if hasattr(got, "clone"))])
 

@@ -81,13 +81,13 @@ GPUS = (
 )
 
 
-def compiled_by_worker(gpu: Gpu, folder: Path) -> Any:
-    """Inductor's record of the kernel for ``gpu``, as it comes back from a worker; images are in ``folder``."""
+def compiled_by_worker(gpu: Gpu, folder: Path, **options: Any) -> Any:
+    """Inductor's record of the kernel for ``gpu``, as it comes back from a worker with Inductor's ``options``; images are in ``folder``."""
     config.compile_threads = 2
     source = SOURCE.format(type=gpu.type, cc=gpu.cc, warp=gpu.warp)
     load = partial(_load_triton_kernel_from_source, "triton_poi_fused_0", source)
     settings = {"TRI_TARGET": gpu.target, "TRITON_CACHE_DIR": str(folder)}
-    job = AsyncCompile.process_pool().submit(_worker_compile_triton, load, settings, {})
+    job = AsyncCompile.process_pool().submit(_worker_compile_triton, load, settings, options)
     kernel, _ = job.result(timeout=300)
     kernel.restore_after_unpickle(None)
     return kernel

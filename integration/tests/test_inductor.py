@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import subprocess
@@ -137,7 +138,7 @@ def test_a_model_equals_eager() -> None:
 @pytest.mark.timeout(900)
 def test_kernels_that_are_written_for_a_gpu_compile_for_every_target() -> None:
     pytest.importorskip("torch")
-    said = _run("-m", "integration.inductor.written", "--every", "15", "--targets", "all")
+    said = _run("-m", "integration.inductor.written", "--every", "25", "--targets", "all")
     for target in ("nvidia:sm_90a", "amd:gfx942", "intel:pvc", "cpu"):
         assert f" programs: {target}: " in said
         assert f" programs of templates: {target}: " in said
@@ -152,6 +153,26 @@ def test_kernels_do_in_simulators_what_they_do_on_the_cpu() -> None:
     for verdict in verdicts:
         right, _, number = verdict.partition(": ")[2].removesuffix(" as on the CPU").partition(" of ")
         assert right == number != "0"
+
+
+def _has_level_zero() -> bool:
+    try:
+        ctypes.CDLL("libze_loader.so.1")
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(sys.platform != "linux", reason="the drivers that stand in are ELF libraries")
+@pytest.mark.parametrize("gpu", ["hip", "xpu"])
+def test_what_workers_compile_without_a_driver_runs_on_one_that_stands_in(gpu: str) -> None:
+    pytest.importorskip("torch")
+    if gpu == "hip":
+        pytest.importorskip("hip")
+    elif not _has_level_zero():
+        pytest.skip("no loader of Level Zero")
+    assert f"{gpu}: 2 of 2 versions are eager's" in _run("-m", "integration.inductor.standins", gpu)
 
 
 @pytest.mark.timeout(900)

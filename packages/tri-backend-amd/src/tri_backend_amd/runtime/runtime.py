@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from tri_backend_amd.architectures import DEVICE_KIND, target
-from tri_backend_amd.runtime import kernels
+from tri_backend_amd.runtime import kernels, streams
 from tri_backend_amd.runtime.devices import list_devices, probe
 from tri_backend_amd.runtime.hip import Hip, hip
 from tri_backend_amd.runtime.memory import HipMemory
@@ -64,6 +65,14 @@ class HipRuntime(RuntimeBase):
     def current_stream(self, device: DeviceInfo) -> int:
         """PyTorch's current stream on ``device`` where PyTorch is for ROCm, else the default stream."""
         return framework_stream(device.index)
+
+    def stream_handle(self, stream: Any, device: DeviceInfo | None) -> int:
+        """HIP's handle of what a launch gives as ``stream=``; LaunchError for what is none of ``device``."""
+        return streams.handle_of(stream, device)
+
+    def on_stream(self, stream: int, device: DeviceInfo) -> AbstractContextManager[Any]:
+        """A block in which ``stream`` is the current one of ``device``."""
+        return streams.current(stream, device.index)
 
     def memory(self, device: DeviceInfo) -> HipMemory:
         """The memory of ``device``."""

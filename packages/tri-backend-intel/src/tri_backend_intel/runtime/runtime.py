@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
 from tri_backend_intel.architectures import ARCHITECTURES, DEVICE_KIND
 from tri_backend_intel.knobs import KNOBS
+from tri_backend_intel.runtime import streams
 from tri_backend_intel.runtime.abilities import (
     check_architecture,
     check_device,
@@ -127,6 +130,14 @@ class IntelRuntime(RuntimeBase):
     def current_stream(self, device: DeviceInfo) -> int:
         """The handle of the device's queue: a ``sycl::queue``, a command list of Level Zero, a queue of OpenCL."""
         return self.queue(device).handle
+
+    def stream_handle(self, stream: Any, device: DeviceInfo | None) -> int:
+        """The handle of what a launch gives as ``stream=``; LaunchError for what is none of ``device``."""
+        return streams.handle_of(stream, device)
+
+    def on_stream(self, stream: int, device: DeviceInfo) -> AbstractContextManager[Any]:
+        """A block in which ``stream`` is the current one of ``device``; Unsupported where nothing can make it so."""
+        return streams.current(stream, self.queue(device).handle, device.index)
 
     def load(self, image: KernelImage, device: DeviceInfo) -> LoadedKernel:
         """Build ``image`` for ``device``; refuses what the device cannot run before the driver sees it.
