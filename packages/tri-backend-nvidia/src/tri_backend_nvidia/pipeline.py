@@ -111,6 +111,7 @@ def policy(target: Target, given: CommonOptions) -> HopperPolicy:
             loads=AsyncCopy(requires="cp-async") if target.has("cp-async") else None,
             prefetch=target.has("cp-async"),
             split_loops=options.split_loops,
+            recurrences=True,
         ),
         async_units=AsyncPolicy(
             block_copies=_block_copies(target, options),

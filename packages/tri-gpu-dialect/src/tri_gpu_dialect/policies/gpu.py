@@ -55,6 +55,7 @@ class PipelinePolicy(TypedFields):
     dots are, and by masks of loads as well.
     ``short_rest``: of the loops that this makes, one with masks that is known to have so many iterations at most is not pipelined: it
     is half the code for a wait in each of them.
+    ``recurrences``: rows and numbers of loops without dots that carry a matrix are issued ahead as well.
     """
 
     loads: LoadStrategy | None = None
@@ -62,6 +63,7 @@ class PipelinePolicy(TypedFields):
     prefetch_words: int = 192
     split_loops: bool | None = None
     short_rest: int = 0
+    recurrences: bool = False
 
 
 @dataclass(frozen=True)

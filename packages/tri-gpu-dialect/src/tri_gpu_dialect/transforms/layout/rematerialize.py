@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.layout_rules import Kind, LayoutRules
+from tri_gpu_dialect.analysis.layout_rules import Kind, LayoutRules, encoding_of
 from tri_gpu_dialect.edit import set_encoding
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.types import tensor_info
@@ -17,11 +18,21 @@ __all__ = ["can_be_rematerialized", "rematerialized"]
 _HORIZON = 32
 
 
-def can_be_rematerialized(value: ir.Value, encoding: Encoding, rules: LayoutRules) -> bool:
-    """Whether ``value``, a tensor, is made of scalars and constants by few ops that by ``rules`` can be in ``encoding``."""
+def can_be_rematerialized(
+    value: ir.Value,
+    encoding: Encoding,
+    rules: LayoutRules,
+    there: Collection[ir.Value] = (),
+) -> bool:
+    """Whether ``value``, a tensor, is made of scalars and constants by few ops that by ``rules`` can be in ``encoding``.
+
+    Tensors that are ``there`` in ``encoding`` need not be made.
+    """
     ahead, count = [(value, encoding)], 0
     while ahead:
         here, wanted = ahead.pop()
+        if wanted == encoding and here in there:
+            continue
         count += 1
         operands = _operands(here, wanted, rules)
         if operands is None or count > _HORIZON:
@@ -52,16 +63,22 @@ def _operands(value: ir.Value, encoding: Encoding, rules: LayoutRules) -> list[E
 
 
 def rematerialized(
-    value: ir.Value, encoding: Encoding, scalars: Mapping[ir.Value, ir.Value], rules: LayoutRules
+    value: ir.Value,
+    encoding: Encoding,
+    scalars: Mapping[ir.Value, ir.Value],
+    rules: LayoutRules,
+    there: Mapping[ir.Value, ir.Value] = MappingProxyType({}),
 ) -> ir.Value:
     """``value`` in ``encoding``, computed at the ambient insertion point, with ``scalars`` in the place of others.
 
-    It is one of those that :func:`can_be_rematerialized` by the same ``rules``.
+    It is one of those that :func:`can_be_rematerialized` by the same ``rules``; ``there``: what stands for tensors that are there in ``encoding``.
     """
+    if value in there and encoding_of(there[value]) == encoding:
+        return there[value]
     op, layouts = value.owner.operation, _operands(value, encoding, rules)
     assert layouts is not None
     operands = [
-        scalars.get(v, v) if wanted is None else rematerialized(v, wanted, scalars, rules)
+        scalars.get(v, v) if wanted is None else rematerialized(v, wanted, scalars, rules, there)
         for v, wanted in zip(op.operands, layouts, strict=True)
     ]
     made = op.clone(ip=ir.InsertionPoint.current).operation

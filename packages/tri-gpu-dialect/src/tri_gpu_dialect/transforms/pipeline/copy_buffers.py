@@ -50,8 +50,12 @@ class CopyBuffer:
         info = tensor_info(result.type)
         assert info is not None
         if info.rank == 1:
+            spread = row_spread(load)
             return cls(
-                SwizzledShared(1, 1, 1, (0,)), info.shape[0] * info.bitwidth // 8, False, row_spread(load)
+                SwizzledShared(1, 1, 1, (0,)),
+                info.shape[0] * info.bitwidth // 8,
+                False,
+                None if info.encoding == spread else spread,
             )
         own = layouts.of(result.type)
         chosen = chosen_encoding(load)
@@ -97,16 +101,25 @@ def _near(load: ir.Operation) -> list[ir.Operation]:
 def readers(load: ir.Operation) -> list[ir.Operation]:
     """What reads a stage of ``load`` in a way of its own.
 
-    Conversions (perhaps of its transpose) to operands of matrix instructions or of multiply-additions; buffers for dots, if they are like
-    the stage.
+    Conversions (perhaps of its transpose) to operands of matrix instructions or of multiply-additions, and any of a row whose elements have one
+    thread each; buffers for dots, if they are like the stage.
     """
-    chosen = chosen_encoding(load)
+    chosen, any_layout = chosen_encoding(load), _is_spread_row(load)
     return [
         op
         for op in _near(load)
-        if (isa(op, ConvertLayoutOp) and (is_matrix_operand(op.results[0]) or _is_multiplied(op.results[0])))
+        if (
+            isa(op, ConvertLayoutOp)
+            and (any_layout or is_matrix_operand(op.results[0]) or _is_multiplied(op.results[0]))
+        )
         or (is_dot_buffer(op) and _buffer_encoding(op) == chosen)
     ]
+
+
+def _is_spread_row(load: ir.Operation) -> bool:
+    """Whether ``load`` gives a row as :func:`row_spread` has it."""
+    info = tensor_info(load.results[0].type)
+    return info is not None and info.rank == 1 and info.encoding == row_spread(load)
 
 
 def _is_multiplied(value: ir.Value) -> bool:

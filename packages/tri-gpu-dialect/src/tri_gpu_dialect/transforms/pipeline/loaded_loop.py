@@ -46,7 +46,7 @@ from tri_gpu_dialect.transforms.pipeline.schedule import Carried, Place, Schedul
 from tri_gpu_dialect.transforms.pipeline.stage_reads import StageReads
 from tri_gpu_dialect.types import tensor_info
 
-__all__ = ["LoadedLoop", "is_matrix", "lacking_registers", "with_rows"]
+__all__ = ["LoadedLoop", "is_matrix", "lacking_registers", "thread_registers", "with_rows"]
 
 #: clusters of the new loop: loads are issued first; then the rest, each in a cluster of its own; what is loaded is stored behind it
 _LOAD, _REST = range(2)
@@ -82,14 +82,21 @@ def lacking_registers(
     loop: ir.Operation, loads: PipelinedLoads, target: Target | None, warps: int, stages: int = 2
 ) -> int:
     """Registers of a thread that ``loop`` in ``stages`` with ``loads`` under way needs and does not have; 0 where what it has is unknown."""
-    if target is None or target.spec.unit is None:
+    have = thread_registers(target, warps)
+    if have is None:
         return 0
-    unit = target.spec.unit
-    have = unit.registers // -(-warps // unit.partitions)
-    have = min(have, target.spec.limits.get("registers", have))
     loaded = sum(registers_of(op.results[0]) for op in loads.loads) * (stages - 1)
     unpacked = max((unpacked_registers(op) for op in loads.loads), default=0)
     return max(accumulator_registers(loop) + operand_registers(loop) + loaded + unpacked - have, 0)
+
+
+def thread_registers(target: Target | None, warps: int) -> int | None:
+    """Registers that a thread of a CTA of ``warps`` may have; None where what the target has is unknown."""
+    if target is None or target.spec.unit is None:
+        return None
+    unit = target.spec.unit
+    have = unit.registers // -(-warps // unit.partitions)
+    return min(have, target.spec.limits.get("registers", have))
 
 
 def _last_use(value: ir.Value, rest: Sequence[ir.Operation], *, before_dots: bool) -> int | None:

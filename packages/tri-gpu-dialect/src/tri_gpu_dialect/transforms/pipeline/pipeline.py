@@ -16,7 +16,8 @@ Copies past the last iteration are masked off.  The stage that a copy goes to wa
 barrier that comes with the wait is the only one; but for loads with one stage fewer, whose copies follow what reads the stage.  Rows of elements beside the matrices (maxima and sums of attention, say) are copied by neighbouring lanes, each element
 once, however many threads read it: their addresses are computed again in that layout.  What addresses and masks are computed from runs ahead with
 values of its own (see :mod:`tri_gpu_dialect.analysis.pipelined_loads`); what only the loads needed goes.  Loads that addresses are computed from
-come an iteration before these (see :mod:`tri_gpu_dialect.transforms.pipeline.address_loads`).
+come an iteration before these (see :mod:`tri_gpu_dialect.transforms.pipeline.address_loads`).  Of loops without dots rows and numbers come ahead
+where a matrix is carried (see :mod:`tri_gpu_dialect.transforms.pipeline.recurrences`).
 """
 
 from __future__ import annotations
@@ -35,13 +36,19 @@ from tri_core.remarks import declined
 from tri_gpu_dialect.analysis import axis_info
 from tri_gpu_dialect.analysis.liveness import lives
 from tri_gpu_dialect.analysis.pipelined_loads import PipelinedLoads, obstacle, pipelined_loads
-from tri_gpu_dialect.edit import all_ops, functions, module_int, stages_of
+from tri_gpu_dialect.edit import all_ops, block_ops, functions, module_int, stages_of
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.policies.loads import LoadStrategy
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.pipeline.address_loads import load_addresses_ahead
 from tri_gpu_dialect.transforms.pipeline.pipelined_loop import PipelinedLoop, staged
+from tri_gpu_dialect.transforms.pipeline.recurrences import (
+    hold_numbers_ahead,
+    is_recurrence,
+    is_row_of_recurrence,
+)
 from tri_gpu_dialect.transforms.pipeline.rings import Room
+from tri_gpu_dialect.transforms.pipeline.spread_rows import spread_rows
 
 __all__ = ["Pipeline"]
 
@@ -72,8 +79,13 @@ class Pipeline(Pass):
         strategy.check(target)
         warps = module_int(module, "ttg.num-warps")
         for function in functions(module):
+            if self.policy.pipeline.recurrences:
+                self.spread(function)
             loops, plans, suits = self.plans(function, strategy)
-            changed = [self.has_addresses_ahead(*each) for each in zip(loops, plans, strict=True)]
+            changed = [
+                self.has_addresses_ahead(loop, plan) or self.has_numbers_ahead(loop, plan, target, warps)
+                for loop, plan in zip(loops, plans, strict=True)
+            ]
             if any(changed):
                 loops, plans, suits = self.plans(function, strategy)
             for loop, plan in zip(loops, plans, strict=True):
@@ -85,7 +97,7 @@ class Pipeline(Pass):
                     add_remark(self.name, loop, f"the loop is not pipelined: {why}")
             rooms = self.rooms(function, loops, plans, target, warps)
             for loop, plan, room in zip(loops, plans, rooms, strict=True):
-                if plan is None or room is None or not any(_is_block(load) for load in plan.loads):
+                if plan is None or room is None or not (_has_blocks(plan) or self.is_recurrence(loop)):
                     continue
                 stages = self.stages_for(loop)
                 if "unsignedCmp" in loop.attributes:
@@ -118,13 +130,43 @@ class Pipeline(Pass):
             return (), (), _none
         axes = axis_info(function, self.policy.axis_rules)
         suits = functools.partial(strategy.suits, axes=axes, rules=self.policy.layout_rules)
-        return loops, [pipelined_loads(loop, suits) for loop in loops], suits
+        return loops, [self.plan(loop, suits) for loop in loops], suits
+
+    def spread(self, function: ir.Operation) -> None:
+        """Have rows of recurrences take few registers before they are issued ahead."""
+        for loop in [op for op in all_ops(function) if isa(op, For) and _is_innermost(op)]:
+            if self.stages_for(loop) > 1 and "unsignedCmp" not in loop.attributes and is_recurrence(loop):
+                rows = [op for op in block_ops(For(loop).body) if is_row_of_recurrence(op)]
+                plan = pipelined_loads(loop, set(rows).__contains__, whatever_they_feed=True)
+                if plan is not None:
+                    spread_rows(loop, plan.loads, self.policy.layout_rules)
+
+    def is_recurrence(self, loop: ir.Operation) -> bool:
+        """Whether rows of ``loop`` come ahead though it has no dots."""
+        return self.policy.pipeline.recurrences and is_recurrence(loop)
+
+    def plan(self, loop: ir.Operation, suits: _Suits) -> PipelinedLoads | None:
+        """What of ``loop`` is pipelined: operands of dots with rows beside them, or the rows of a recurrence."""
+        if not self.is_recurrence(loop):
+            return pipelined_loads(loop, suits)
+        return pipelined_loads(
+            loop, lambda load: is_row_of_recurrence(load) and suits(load), whatever_they_feed=True
+        )
 
     def has_addresses_ahead(self, loop: ir.Operation, plan: PipelinedLoads | None) -> bool:
         """Have what addresses of ``plan`` are loaded from be loaded an iteration before; whether ``loop`` is another one thereby."""
         if plan is None or "unsignedCmp" in loop.attributes or self.stages_for(loop) < 2:
             return False
-        return any(_is_block(load) for load in plan.loads) and load_addresses_ahead(loop, plan)
+        return _has_blocks(plan) and load_addresses_ahead(loop, plan)
+
+    def has_numbers_ahead(
+        self, loop: ir.Operation, plan: PipelinedLoads | None, target: Target | None, warps: int
+    ) -> bool:
+        """Have what ``loop`` loads besides its ``plan`` wait in registers, where it is a recurrence; whether it is another one thereby."""
+        stages = self.stages_for(loop)
+        if stages < 2 or "unsignedCmp" in loop.attributes or not self.is_recurrence(loop):
+            return False
+        return hold_numbers_ahead(loop, stages, set() if plan is None else set(plan.loads), target, warps)
 
     def rooms(
         self,
@@ -154,9 +196,9 @@ def _none(load: ir.Operation) -> bool:
     return False
 
 
-def _is_block(load: ir.Operation) -> bool:
-    """Whether ``load`` gives a tensor of two dimensions or more: rows alone are not worth a ring."""
-    return len(load.results[0].type.shape) > 1
+def _has_blocks(plan: PipelinedLoads) -> bool:
+    """Whether some load gives a tensor of two dimensions or more: beside dots, rows alone are not worth a ring."""
+    return any(len(load.results[0].type.shape) > 1 for load in plan.loads)
 
 
 def _is_innermost(loop: ir.Operation) -> bool:

@@ -118,7 +118,8 @@ def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int], rules: La
         return False
     if info.rank == 1:
         given = [v for v in (view.ptr, view.mask, view.other) if v is not None]
-        is_cheap = all(can_be_rematerialized(v, row_spread(load), rules) for v in given)
+        spread = row_spread(load)
+        is_cheap = info.encoding == spread or all(can_be_rematerialized(v, spread, rules) for v in given)
         return is_cheap and info.bitwidth in widths and _is_one_block(load)
     if not stays_in_block(load):
         return False
