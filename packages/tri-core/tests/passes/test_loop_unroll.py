@@ -54,6 +54,31 @@ def test_unknown_bounds_leave_a_loop_for_the_rest() -> None:
     )
 
 
+def test_a_loop_that_runs_once_is_its_body() -> None:
+    """A dot in it then takes what is added behind the loop as its accumulator, and is done there."""
+    check_passes("""// RUN: loop-unroll,cse,combine,canonicalize
+// CHECK-NOT: scf.for
+// CHECK: %[[S:.*]] = arith.mulf
+// CHECK: tt.dot %a, %b, %[[S]]
+// CHECK-NOT: arith.addf
+module {
+  tt.func public @k(%p: tensor<16x16x!tt.ptr<f32>>, %a: tensor<16x16xf16>, %b: tensor<16x16xf16>, %c: tensor<16x16xf32>) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %zero = arith.constant dense<0.000000e+00> : tensor<16x16xf32>
+    %0 = scf.for %i = %c0 to %c1 step %c1 iter_args(%x = %zero) -> (tensor<16x16xf32>)  : i32 {
+      %1 = tt.dot %a, %b, %x, inputPrecision = tf32 : tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf32>
+      scf.yield %1 : tensor<16x16xf32>
+    }
+    %2 = arith.mulf %c, %c : tensor<16x16xf32>
+    %3 = arith.addf %0, %2 : tensor<16x16xf32>
+    tt.store %p, %3 : tensor<16x16x!tt.ptr<f32>>
+    tt.return
+  }
+}
+""")
+
+
 def test_one_changes_nothing() -> None:
     _check("// CHECK: step %c1_i32\n// CHECK-COUNT-1: arith.muli\n// CHECK-NOT: loop_unroll", factor=1)
 

@@ -23,7 +23,7 @@ class LoopUnroll(Pass):
     """A loop with ``tt.loop_unroll_factor = n`` takes n steps at a time; a second loop does what is left.
 
     The second loop is not pipelined (``tt.num_stages = 1``), and is not made where the bounds are constants
-    that leave nothing.  Inner loops first.
+    that leave nothing.  A loop that is known to run once is its body.  Inner loops first.
     """
 
     name: ClassVar[str] = "loop-unroll"
@@ -40,6 +40,21 @@ class LoopUnroll(Pass):
                         location=source_location(loop.location),
                     )
                 _unroll(loop, factor)
+        for loop in loops_in(module.operation):
+            if loops.known_trips(loop) == 1:
+                _run_once(loop)
+
+
+def _run_once(loop: ir.Operation) -> None:
+    """Have the body of ``loop`` in its place: what it adds to zeros is then seen to begin there."""
+    values = loops.copy_body(loop, [For(loop).lower, *loops.carried(loop)], ir.InsertionPoint(loop))
+    _replace(loop, values)
+
+
+def _replace(loop: ir.Operation, values: list[ir.Value]) -> None:
+    for result, value in zip(loop.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    loop.erase()
 
 
 def _unroll(loop: ir.Operation, factor: int) -> None:
@@ -53,9 +68,7 @@ def _unroll(loop: ir.Operation, factor: int) -> None:
     values = _copies(loop, (low, middle, stride), factor)
     if middle != high:
         values = _rest(loop, (middle, high, step), values)
-    for result, value in zip(loop.results, values, strict=True):
-        result.replace_all_uses_with(value)
-    loop.erase()
+    _replace(loop, values)
 
 
 def _copies(loop: ir.Operation, bounds: tuple[ir.Value, ...], factor: int) -> list[ir.Value]:
