@@ -138,6 +138,7 @@ PROJECTS = {
             bare="sglang",
             absent=_SERVER,
         ),
+        Project("transformers", "5.17.0", ("transformers",), extended=("accelerate",), nightly=True),
         Project(
             "vllm", "0.33.0", (f"{vllm_package.OPS}.triton_unified_attention",), nightly=True, bare="vllm"
         ),

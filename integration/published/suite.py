@@ -6,7 +6,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from integration.published import ao, cce, conch, fla, gems, liger, lmdeploy, more, sage, sglang, tiling, vllm
+from integration.published import (
+    ao,
+    cce,
+    conch,
+    fla,
+    gems,
+    liger,
+    lmdeploy,
+    more,
+    sage,
+    sglang,
+    tiling,
+    training,
+    vllm,
+)
 from integration.published.cases import CASES, Bench, Case, Outcome, run
 from integration.published.guards import guarded
 from integration.published.projects import PROJECTS
@@ -15,7 +29,7 @@ from integration.published.tuning import untuned
 __all__ = ["MODULES", "report", "select"]
 
 #: the modules that enter cases
-MODULES = (ao, cce, conch, fla, gems, liger, lmdeploy, more, sage, sglang, tiling, vllm)
+MODULES = (ao, cce, conch, fla, gems, liger, lmdeploy, more, sage, sglang, tiling, training, vllm)
 
 
 def select(names: Sequence[str], *, whole: bool = False) -> list[Case]:

@@ -48,6 +48,7 @@ def test_cases_cover_the_list_with_known_projects() -> None:
         "helion",
         "lmdeploy",
         "sglang",
+        "transformers",
         "vllm",
     }
     assert [c.name for c in select(["helion/softmax_two"])] == ["helion/softmax_two_pass"]
