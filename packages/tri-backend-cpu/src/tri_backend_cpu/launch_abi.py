@@ -109,7 +109,8 @@ class Facts:
     loop's stores once; ``assertions``, ``prints`` and ``accesses`` (of a checked kernel): what their numbers in the
     code stand for; ``parameters``: bytes of each.  ``apart``: pairs of parameters whose arrays the kernel takes for
     disjoint, each with 1 if they may also be the same, 0 if not; ``ordered``: the facts of the function for arrays that
-    overlap, which is beside the kernel (:func:`ordered_symbol`).
+    overlap, which is beside the kernel (:func:`ordered_symbol`).  ``certain``: accesses of which a launch can tell
+    where they are (:mod:`tri_backend_cpu.analysis.extents`).
     """
 
     arena: int = 0
@@ -120,11 +121,12 @@ class Facts:
     accesses: list[dict[str, Any]] = field(default_factory=list)
     apart: list[list[int]] = field(default_factory=list)
     ordered: Facts | None = None
+    certain: list[dict[str, Any]] = field(default_factory=list)
 
     def to_text(self) -> str:
         """As JSON; what few kernels have is only in theirs."""
         facts = asdict(self)
-        for rare in ("accesses", "apart", "ordered"):
+        for rare in ("accesses", "apart", "ordered", "certain"):
             if not facts[rare]:
                 del facts[rare]
         if self.ordered is not None:

@@ -6,7 +6,7 @@ that does not depend on a driver.
 
 from __future__ import annotations
 
-from tri_runtime.base import RuntimeBase
+from tri_runtime.base import LaunchCheck, RuntimeBase
 from tri_runtime.descriptors import DescriptorEncoder
 from tri_runtime.handles import Buffer, Device, DeviceMemory, Event, Stream
 from tri_runtime.limits import check_grid, check_resources, null_pointer
@@ -25,6 +25,7 @@ __all__ = [
     "DeviceMemory",
     "Event",
     "ForkGuard",
+    "LaunchCheck",
     "PackedArguments",
     "RuntimeBase",
     "Stream",

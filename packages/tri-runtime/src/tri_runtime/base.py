@@ -8,12 +8,23 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from tri_core.api import Argument, ArrayArgument, DeviceError, DeviceInfo, HostMemory, LaunchError
+from tri_core.api import (
+    Argument,
+    ArrayArgument,
+    DeviceError,
+    DeviceInfo,
+    HostMemory,
+    LaunchError,
+    LoadedKernel,
+)
 from tri_runtime.handles import DeviceMemory
 from tri_runtime.process import ForkGuard
 from tri_runtime.staging import staged_copies
 
-__all__ = ["RuntimeBase"]
+__all__ = ["LaunchCheck", "RuntimeBase"]
+
+#: looks at a launch before it runs, given the grid and the arguments, arrays of the host described; it may raise
+LaunchCheck = Callable[[tuple[int, int, int], Sequence[Argument | ArrayArgument]], None]
 
 
 class RuntimeBase(abc.ABC):
@@ -64,6 +75,11 @@ class RuntimeBase(abc.ABC):
         if not 0 <= index < count:
             raise DeviceError(f"{self.device_kind} device {index} is asked for; {count} present")
         self._thread.index = index
+
+    def launch_check(self, kernel: LoadedKernel) -> LaunchCheck | None:
+        """What looks at launches of ``kernel`` before they run, once for each size of grid and arrays; None: nothing does."""
+        del kernel
+        return None
 
     def device_for(self, arch: str) -> DeviceInfo:
         """The device for a kernel of architecture ``arch`` whose arrays are all in host memory: the current one.

@@ -9,6 +9,7 @@ from tri_backend_cpu import launch_abi as abi
 from tri_backend_cpu.analysis.aliasing import Aliasing
 from tri_backend_cpu.analysis.axis import AxisAnalysis
 from tri_backend_cpu.analysis.depth import prime
+from tri_backend_cpu.analysis.extents import certain_accesses
 from tri_backend_cpu.analysis.plan import Effect, Nest, Plan
 from tri_backend_cpu.analysis.planner import make_plan
 from tri_backend_cpu.builder import I1, I8, I32, I64, POINTER, Builder
@@ -67,6 +68,7 @@ def _emit(
 ) -> tuple[str, abi.Facts, Aliasing]:
     """One version of the kernel in ``module`` as a function of ``made``: the kernel's name, and what is to be known."""
     kernel = read_kernel(module)  # anew: a plan rewrites it
+    certain = [] if checked else certain_accesses(kernel)
     plan = make_plan(kernel.body, ordered=ordered)
     name = abi.ordered_symbol(kernel.name) if ordered and not checked else kernel.name
     entry = _function(made, name, features.bits)
@@ -81,7 +83,9 @@ def _emit(
     reports = context.reports
     sizes = [p.dtype.nbytes for p in kernel.body.arguments]
     accesses = context.checks.accesses if context.checks is not None else []
-    facts = abi.Facts(plan.arena, _stored(plan), reports.assertions, reports.prints, sizes, accesses)
+    facts = abi.Facts(
+        plan.arena, _stored(plan), reports.assertions, reports.prints, sizes, accesses, certain=certain
+    )
     return kernel.name, facts, plan.aliasing
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 from tri_backend_cpu.runtime.checks import BoundedPointer
+from tri_backend_cpu.runtime.first_launch import check_first_launch
 from tri_backend_cpu.runtime.kernel import CpuKernel
 from tri_backend_cpu.runtime.launcher import make_launch, make_ordered_launch
 from tri_backend_cpu.runtime.pool import ThreadPool
@@ -21,7 +23,7 @@ from tri_core.api import (
     OverlapLaunch,
     TargetError,
 )
-from tri_runtime import RuntimeBase
+from tri_runtime import LaunchCheck, RuntimeBase
 
 __all__ = ["CpuRuntime"]
 
@@ -59,6 +61,12 @@ class CpuRuntime(RuntimeBase):
         if not isinstance(kernel, CpuKernel):
             raise TypeError(f"{kernel!r} was not loaded by this runtime")
         return make_launch(kernel, self._pool)
+
+    def launch_check(self, kernel: LoadedKernel) -> LaunchCheck | None:
+        """What raises OutOfBounds where accesses without a mask leave an array for certain; None if there are no such."""
+        if not isinstance(kernel, CpuKernel) or not kernel.facts.certain:
+            return None
+        return partial(check_first_launch, kernel)
 
     def overlapping(self, kernel: LoadedKernel, image: KernelImage) -> OverlapLaunch | None:
         """How ``kernel`` is launched on arrays that overlap; None where its code is the same."""

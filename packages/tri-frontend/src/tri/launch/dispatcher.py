@@ -29,6 +29,7 @@ from tri.launch.overlaps import OverlapCheck
 from tri.launch.read_only import check_read_only
 from tri.launch.readers import Constant
 from tri.launch.reported import Skipped, compile_reported, load_reported
+from tri.launch.sizes import SizesCheck, sizes_check
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
 from tri_core import forks, knobs
@@ -76,6 +77,7 @@ class Entry:
     ``pick`` takes the run-time parameters out of the binder's values (None: all of them); ``staged`` names
     the host arrays among these that have to be copied, ``mapped`` those that the device may read in place, ``parameters`` says which parameter each of these is,
     and where in it for an item of a tuple.  Where ``overlap`` says that arrays do, ``launch_ordered`` is for them.
+    ``check_sizes`` is asked before launches; ``host`` are all arrays in host memory.
     """
 
     kernel: CompiledKernel
@@ -88,6 +90,8 @@ class Entry:
     parameters: tuple[tuple[int, ...], ...] = ()
     overlap: OverlapCheck | None = None
     launch_ordered: Launch | None = None
+    check_sizes: SizesCheck | None = None
+    host: tuple[int, ...] = ()
 
 
 class Dispatcher:
@@ -258,9 +262,12 @@ class Dispatcher:
             shape = self.shape(grid, args, kwargs)
         arguments = values if entry.pick is None else entry.pick(values)
         stream = None if asked is None else named_stream(entry, asked)
+        if entry.check_sizes is not None:
+            entry.check_sizes(
+                shape, arguments, args, lambda: self._described(entry, entry.host, args, kwargs)
+            )
         if entry.staged or entry.mapped:
-            launch_host = self._launch_staged if entry.staged else self._launch_mapped
-            launch_host(entry, shape, stream, arguments, (args, kwargs))
+            self._launch_on_host_arrays(entry, shape, stream, arguments, (args, kwargs))
             return entry.kernel
         place = entry.place
         if stream is None and place is not None and place.current_stream is not None:
@@ -349,6 +356,13 @@ class Dispatcher:
                 index = entry.place.device.index if entry.place is not None else 0
                 found.setdefault(index, {})[key] = entry.kernel
         return found
+
+    def _launch_on_host_arrays(self, entry: Entry, *launched: Any) -> None:
+        """Launch a kernel whose host arrays are copied, or are read in place by a device."""
+        if entry.staged:
+            self._launch_staged(entry, *launched)
+        else:
+            self._launch_mapped(entry, *launched)
 
     def _launch_staged(
         self,
@@ -506,6 +520,8 @@ class Dispatcher:
             paths,
             None if ordered is None else OverlapCheck(self.function, ordered.pairs, paths, self.defaults),
             None if ordered is None else ordered.launch,
+            sizes_check(owner, loaded, host, paths),
+            host,
         )
 
     def _host_arrays(
