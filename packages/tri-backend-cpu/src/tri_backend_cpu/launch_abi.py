@@ -110,7 +110,7 @@ class Facts:
     code stand for; ``parameters``: bytes of each.  ``apart``: pairs of parameters whose arrays the kernel takes for
     disjoint, each with 1 if they may also be the same, 0 if not; ``ordered``: the facts of the function for arrays that
     overlap, which is beside the kernel (:func:`ordered_symbol`).  ``certain``: accesses of which a launch can tell
-    where they are (:mod:`tri_backend_cpu.analysis.extents`).
+    where they are (:mod:`tri_backend_cpu.lower.extents`).
     """
 
     arena: int = 0

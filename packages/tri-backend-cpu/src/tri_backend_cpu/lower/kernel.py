@@ -9,7 +9,6 @@ from tri_backend_cpu import launch_abi as abi
 from tri_backend_cpu.analysis.aliasing import Aliasing
 from tri_backend_cpu.analysis.axis import AxisAnalysis
 from tri_backend_cpu.analysis.depth import prime
-from tri_backend_cpu.analysis.extents import certain_accesses
 from tri_backend_cpu.analysis.plan import Effect, Nest, Plan
 from tri_backend_cpu.analysis.planner import make_plan
 from tri_backend_cpu.builder import I1, I8, I32, I64, POINTER, Builder
@@ -19,6 +18,7 @@ from tri_backend_cpu.graph.reader import Kernel
 from tri_backend_cpu.lower.checks import Checks
 from tri_backend_cpu.lower.context import Context, VectorFeatures
 from tri_backend_cpu.lower.control import emit_block
+from tri_backend_cpu.lower.extents import certain_accesses
 from tri_backend_cpu.lower.polling import emit_poll
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir

@@ -267,15 +267,15 @@ class Dispatcher:
                 shape, arguments, args, lambda: self._described(entry, entry.host, args, kwargs)
             )
         if entry.staged or entry.mapped:
-            self._launch_on_host_arrays(entry, shape, stream, arguments, (args, kwargs))
+            launch_host = self._launch_staged if entry.staged else self._launch_mapped
+            launch_host(entry, shape, stream, arguments, (args, kwargs))
             return entry.kernel
         place = entry.place
         if stream is None and place is not None and place.current_stream is not None:
             stream = place.current_stream(place.device.index)
         if 0 not in shape:
-            launch = entry.launch
-            if entry.overlap is not None and entry.overlap(arguments, args, kwargs):
-                launch = entry.launch_ordered or launch
+            overlaps = entry.overlap is not None and entry.overlap(arguments, args, kwargs)
+            launch = (overlaps and entry.launch_ordered) or entry.launch
             if _ENTER or _EXIT:
                 self._report_launch(entry, launch, shape, stream, arguments, (args, kwargs))
             else:
@@ -356,13 +356,6 @@ class Dispatcher:
                 index = entry.place.device.index if entry.place is not None else 0
                 found.setdefault(index, {})[key] = entry.kernel
         return found
-
-    def _launch_on_host_arrays(self, entry: Entry, *launched: Any) -> None:
-        """Launch a kernel whose host arrays are copied, or are read in place by a device."""
-        if entry.staged:
-            self._launch_staged(entry, *launched)
-        else:
-            self._launch_mapped(entry, *launched)
 
     def _launch_staged(
         self,
