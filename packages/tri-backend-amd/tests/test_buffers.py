@@ -44,6 +44,15 @@ def walk(out, x, first, step, count, BLOCK: tl.constexpr, WIDE: tl.constexpr):
     tl.store(out + lanes, total)
 
 
+@tri.jit
+def apart(out, x, BLOCK: tl.constexpr, APART: tl.constexpr):
+    """The sum of three blocks of ``x``, each ``APART`` behind the one before: scalar pointers at constant distances."""
+    lanes = tl.arange(0, BLOCK)
+    second = x + APART
+    total = tl.load(x + lanes) + tl.load(second + lanes) + tl.load(second + APART + lanes)
+    tl.store(out + lanes, total)
+
+
 @functools.cache
 def compiled(kernel: Any, target: str, signature: tuple[str, ...], **constants: Any) -> Any:
     names = [n for n in kernel.arg_names if n not in constants]
@@ -116,6 +125,24 @@ def test_small_arrays_are_buffered_whatever_their_offsets(arch: str, wide: bool)
         assert "buffer_load" in text
         assert "buffer_store" in text
         assert "global_load" not in text.replace("s_load", "")
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+@pytest.mark.parametrize("distance", [64, 0, -64, 600, 992])
+def test_scalar_pointers_at_constant_distances(arch: str, distance: int) -> None:
+    sizes = {"BLOCK": 64, "APART": distance}
+    out, middle = np.zeros(64, np.float32), 2048
+    compiled(apart, f"sim:amd:{arch}", ("*fp32", "*fp32"), **sizes)[(1, 1, 1)](out, AROUND_MIDDLE)
+    blocks = [X[middle + i * distance : middle + i * distance + 64] for i in range(3)]
+    np.testing.assert_allclose(out, np.sum(blocks, axis=0), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+def test_constant_distances_go_into_the_instruction(arch: str) -> None:
+    text = code(apart, arch, ("*fp32", "*fp32"), BLOCK=64, APART=64)
+    loads = [line for line in text.splitlines() if "buffer_load" in line]
+    assert all(any(f"offset:{distance}" in line for line in loads) for distance in (256, 512))
+    assert len({line.split("s[")[1].split("]")[0] for line in loads}) == 1  # one descriptor
 
 
 def test_zeros_are_not_selected_again() -> None:

@@ -62,7 +62,8 @@ class Window:
 
 #: what a 31-bit offset reaches
 FORWARD = Window(before=0, size=(1 << 31) - 2, masked=1 << 31)
-#: what an unsigned offset reaches: an array of less than 2 GiB from any pointer that is no further than 2 GiB before it
+#: what an unsigned offset reaches: an array of less than 2 GiB from any pointer that is no further than 2 GiB before it, less the
+#: 4 KiB of a constant that goes into the instruction
 AHEAD = Window(before=0, size=(1 << 32) - 16, masked=(1 << 32) - 16)
 #: all that an array of less than 2 GiB can have, wherever in it the pointer points.  LLVM moves constants that are added
 #: to offsets into the instruction, and the hardware's sum of both has no end at 32 bits: in the middle of the window nothing

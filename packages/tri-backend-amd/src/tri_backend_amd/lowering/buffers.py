@@ -29,7 +29,7 @@ from tri_core.ir.traits import derives_pointer, moves_data
 from tri_core.ir.views import cast, defining_op
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
-from tri_core.passes.origins import argument_of, is_zero
+from tri_core.passes.origins import argument_of, is_zero, splat_integer
 from tri_core.passes.rewriting import producer
 from tri_gpu_dialect.analysis.ranges import Ranges
 from tri_gpu_dialect.lowering import AtomicAccess, Lowered, Lowering, LoweringTable, Rule, generic_rule
@@ -43,6 +43,8 @@ _ARRANGING = frozenset(("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshap
 _SUMS = frozenset(("arith.addi", "arith.subi", "arith.muli", "arith.shli", "arith.ori"))
 #: bytes of the widest access
 _WIDEST = 16
+#: bytes that every processor's buffer instructions take in themselves
+_IMMEDIATE = 4095
 
 
 @dataclass(frozen=True)
@@ -86,13 +88,29 @@ def place_of(pointers: ir.Value, pointee_bytes: int) -> Place | None:
     argument = argument_of(pointers)
     small = argument is not None and is_small(argument)
     found = decompose(pointers)
-    if found is not None and _is_forward(found, pointee_bytes, small):
-        return Place(found.base, AHEAD if small else FORWARD)
+    if found is not None:
+        base, moved = _begin(found.base, _IMMEDIATE // pointee_bytes)
+        if _is_forward(found, moved, pointee_bytes, small):
+            return Place(base, AHEAD if small else FORWARD)
     return Place(argument, AROUND) if argument is not None and small else None
 
 
-def _is_forward(found: Decomposed, pointee_bytes: int, small: bool) -> bool:
-    """Whether no offset is negative and, if the array isn't ``small``, all lie within the 2 GiB behind the base.
+def _begin(base: ir.Value, most: int) -> tuple[ir.Value, int]:
+    """The pointer that ``base``, a scalar one, lies a constant behind, and how many elements: ``most`` at most.
+
+    The constant then goes into the instruction, and what is at several distances from a pointer shares its descriptor.
+    """
+    total = 0
+    while (op := defining_op(base, AddPtrOp)) is not None and op.ptr.type == base.type:
+        step = splat_integer(op.offset)
+        if step is None or not 0 <= step <= most - total:
+            break
+        base, total = op.ptr, total + step
+    return base, total
+
+
+def _is_forward(found: Decomposed, moved: int, pointee_bytes: int, small: bool) -> bool:
+    """Whether no offset is negative and, if the array isn't ``small``, all lie within the 2 GiB behind what the base was ``moved`` from.
 
     What is computed for an array that is ``small`` is taken not to overflow: it then stays in the array.
     """
@@ -100,7 +118,8 @@ def _is_forward(found: Decomposed, pointee_bytes: int, small: bool) -> bool:
     if any(ranges.of(term).low < 0 for offset in found.offsets for term in _terms(offset)):
         return False
     intervals = [ranges.of(offset) for offset in found.offsets]
-    return small or sum(interval.high for interval in intervals) * pointee_bytes + _WIDEST <= FORWARD.size
+    farthest = moved + sum(interval.high for interval in intervals)
+    return small or farthest * pointee_bytes + _WIDEST <= FORWARD.size
 
 
 def _terms(offset: ir.Value) -> list[ir.Value]:
