@@ -14,11 +14,11 @@ from tri_backend_amd.architectures import ARCHITECTURES
 from tri_backend_amd.hsaco.pairs import PACKABLE, repeats, saved_by_pairs
 from tri_core.api import CodegenReply, CodegenRequest, CodegenService
 
-__all__ = ["generate"]
+__all__ = ["LARGE", "generate", "spilt"]
 
 _FAMILIES = frozenset(("cdna2", "cdna3", "cdna4", "cdna5"))
 #: characters of LLVM IR from which on a second run costs too much time (about 0.2 s)
-_LARGE = 100_000
+LARGE = 100_000
 _INSTRUCTION = re.compile(r"\t[a-z]+_")
 _LABEL = re.compile(r"(\.\w+):")
 _JUMP = re.compile(r"\ts_c?branch\w*\s+(\S+)")
@@ -31,7 +31,7 @@ def generate(service: CodegenService, request: CodegenRequest) -> CodegenReply:
         return service.compile(request)
     in_pairs = saved_by_pairs(request.llvm_ir) >= 0
     first = service.compile(replace(request, slp_vectorize=in_pairs))
-    if len(request.llvm_ir) > _LARGE and not _spilt(first.texts["asm"]):
+    if len(request.llvm_ir) > LARGE and not spilt(first.texts["asm"]):
         return first
     return min((first, service.compile(replace(request, slp_vectorize=not in_pairs))), key=_cost)
 
@@ -39,10 +39,11 @@ def generate(service: CodegenService, request: CodegenRequest) -> CodegenReply:
 def _cost(reply: CodegenReply) -> tuple[int, int]:
     """Registers spilt, and instructions that run, of the kernel in the reply's assembly."""
     text = reply.texts["asm"]
-    return _spilt(text), _instructions_run(text)
+    return spilt(text), _instructions_run(text)
 
 
-def _spilt(text: str) -> int:
+def spilt(text: str) -> int:
+    """Registers spilt by the kernels in the assembly ``text``."""
     return sum(map(int, _SPILLED.findall(text)))
 
 

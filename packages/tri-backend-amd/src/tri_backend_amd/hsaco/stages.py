@@ -14,10 +14,11 @@ from pathlib import Path
 
 from tri_backend_amd import newer_intrinsics, tools
 from tri_backend_amd.architectures import CODE_OBJECT_VERSION, TRIPLE
-from tri_backend_amd.hsaco import atomics, packing
+from tri_backend_amd.hsaco import atomics
 from tri_backend_amd.hsaco.code_object import KernelRecord, read_code_object
 from tri_backend_amd.hsaco.disassembly import disassemble
 from tri_backend_amd.hsaco.emission import OneRun
+from tri_backend_amd.hsaco.waves import WorkGroups
 from tri_backend_amd.target_ids import checked_modes
 from tri_core.api import (
     CodegenRequest,
@@ -60,7 +61,10 @@ class _Objects:
 
     def generate(self, llvm_ir: str, context: StageContext) -> StageResult:
         """LLVM IR to assembly; keeps the object."""
-        reply = packing.generate(OneRun(context.codegen), _request(llvm_ir, context))
+        # whoever says how many wavefronts there are to be has them
+        unit = None if context.options.waves_per_eu else context.target.spec.unit
+        groups = WorkGroups(OneRun(context.codegen), unit, context.options.num_warps)
+        reply = groups.generate(_request(llvm_ir, context))
         text = reply.texts["asm"]
         self.by_text[_digest(text)] = reply.objects["object"]
         return StageResult(artifact=text)
