@@ -416,7 +416,7 @@ def bench_gpu(session: nox.Session) -> None:
 
 @nox.session(name="bench-amd-static")
 def bench_amd_static(session: nox.Session) -> None:
-    """Count AMD machine code, without a GPU: ``nox -s bench-amd-static -- [--triton-python PYTHON] [--record]``."""
+    """Count AMD machine code, without a GPU: ``nox -s bench-amd-static -- [--triton-python PYTHON [--compile]] [--record]``."""
     session.install("rich")
     _install(session, [*CORE, *GPU, "tri-backend-amd"])
     session.run("python", "-m", "integration.bench_amd_static", *session.posargs)

@@ -1,6 +1,7 @@
-"""Counts of machine code for AMD: ``python -m integration.bench_amd_static [--triton-python PYTHON] [--record]``; no GPU is needed.
+"""Counts of machine code for AMD: ``python -m integration.bench_amd_static [--triton-python PYTHON [--compile]] [--record]``; no GPU is needed.
 
-Triton's counts are made anew with a Python that has it, else read from ``integration/tests/bench_amd_static.json``.
+Triton's counts are made anew with a Python that has it, else read from ``integration/tests/bench_amd_static.json``.  ``--compile`` times
+both compilers in turns; without it the times are the recorded ones.
 ``--record`` writes both there; a test holds ours to it.
 """
 
@@ -16,16 +17,22 @@ from integration.bench_amd_static.causes import CAUSES
 from integration.bench_amd_static.goals import complaints, goals_of
 from integration.bench_amd_static.kinds import KINDS
 from integration.bench_amd_static.page import table
-from integration.bench_amd_static.record import PAGE, RECORD, measured, read, theirs, write
+from integration.bench_amd_static.record import PAGE, RECORD, measured, read, theirs, timed, write
 
 
 def main(
     triton_python: Annotated[str, typer.Option(help="a Python that has Triton")] = "",
+    compiling: Annotated[
+        bool, typer.Option("--compile", help="time compiling, in turns with Triton's")
+    ] = False,
     record: Annotated[bool, typer.Option(help="keep these counts as the ones to hold")] = False,
 ) -> None:
     """Print the table, each count as ``ours (Triton's; goal)``, and what is amiss with goals."""
     mine = {case.name: measured(case) for case in CASES}
     other = theirs(triton_python) if triton_python else read()["triton"]
+    if compiling and not triton_python:
+        raise typer.BadParameter("--compile takes turns with Triton: say --triton-python")
+    timed(mine, other, triton_python if compiling else "")
     if record:
         write({"tri": mine, "triton": other})
     console = Console(width=240, soft_wrap=True)

@@ -21,7 +21,7 @@ from typing import Any
 
 from integration.bench_amd_static.cases import CASES, Case, kernel_of, source_of
 
-__all__ = ["in_turns"]
+__all__ = ["in_turns", "worker"]
 
 _TOP = Path(__file__).resolve().parents[2]
 _TURNS = 3
@@ -35,15 +35,15 @@ def in_turns(triton_python: str) -> tuple[dict[str, int], dict[str, int]]:
     found: tuple[dict[str, int], dict[str, int]] = {}, {}
     with ExitStack() as stack:
         workers = [
-            stack.enter_context(_worker(python, name))
+            stack.enter_context(worker(python, name))
             for python, name in ((sys.executable, "tri"), (triton_python, "triton"))
         ]
-        for worker in workers:
-            worker(next(number for number, case in enumerate(CASES) if case.name == _FIRST))
+        for ask in workers:
+            ask(next(number for number, case in enumerate(CASES) if case.name == _FIRST))
         for number, case in enumerate(CASES):
             turns = [_turn(workers, number, reverse=turn % 2 == 1) for turn in range(_TURNS)]
             for times, table in zip(zip(*turns, strict=True), found, strict=True):
-                if min(times) >= 0:
+                if min(times) >= 0:  # of what it refuses a compiler has no time
                     table[case.name] = round(statistics.median(times))
     return found
 
@@ -51,12 +51,12 @@ def in_turns(triton_python: str) -> tuple[dict[str, int], dict[str, int]]:
 def _turn(workers: Sequence[Worker], number: int, reverse: bool) -> list[int]:
     """What each of ``workers`` takes for a case, in their order; asked in this or the other."""
     asked = list(reversed(workers)) if reverse else list(workers)
-    times = [worker(number) for worker in asked]
+    times = [ask(number) for ask in asked]
     return list(reversed(times)) if reverse else times
 
 
 @contextmanager
-def _worker(python: str, compiler: str) -> Iterator[Worker]:
+def worker(python: str, compiler: str) -> Iterator[Worker]:
     """A function that gives a case's milliseconds."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "TRITON_ALWAYS_COMPILE": "1", "TRI_ALWAYS_COMPILE": "1"}
@@ -68,14 +68,14 @@ def _worker(python: str, compiler: str) -> Iterator[Worker]:
         with subprocess.Popen(
             command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         ) as process:
-            asked, told = process.stdin, process.stdout
+            asked, answers = process.stdin, process.stdout
             assert asked is not None
-            assert told is not None
+            assert answers is not None
 
             def ask(number: int) -> int:
                 asked.write(f"{number}\n")
                 asked.flush()
-                return int(told.readline())
+                return int(answers.readline())
 
             yield ask
             asked.close()

@@ -47,13 +47,16 @@ GOALS: Goals = {
 
 
 def goals_of(theirs: Mapping[str, Mapping[str, int]], kinds: Iterable[str]) -> Goals:
-    """:data:`GOALS`, and of the kernels ``kinds`` :data:`RATIOS` of the counts of another compiler, those that it has."""
+    """:data:`GOALS`, of the kernels ``kinds`` :data:`RATIOS` of the counts of another compiler, those that it has, and of all its time of compiling."""
     found = dict(GOALS)
     for name in kinds:
         counts = theirs.get(name, {})
         found[name] = {
             column: counts[column] * percent // 100 for column, percent in RATIOS.items() if column in counts
         }
+    for name, counts in theirs.items():
+        if "compile" in counts:
+            found[name] = {**found.get(name, {}), "compile": counts["compile"]}
     return found
 
 
@@ -64,7 +67,7 @@ def complaints(found: Mapping[str, Mapping[str, int]], goals: Goals, causes: Cau
         (case, column)
         for case, wanted in goals.items()
         for column, goal in wanted.items()
-        if case in found and _falls_short(column, found[case][column], goal)
+        if column in found.get(case, {}) and _falls_short(column, found[case][column], goal)
     }
     said += [
         f"{case}, {column}: short of the goal, and no cause is given"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import time
 from pathlib import Path
 
 from integration.bench_amd_static.cases import CASES, kernel_of, source_of
@@ -13,7 +12,7 @@ from integration.bench_amd_static.cases import CASES, kernel_of, source_of
 def main(folder: Path) -> None:
     """Write ``NUMBER.s`` and ``NUMBER.ttgir`` for each case that Triton compiles; the others' errors go to stderr.
 
-    The assembly begins with the milliseconds that it took, and bytes of local memory.
+    The assembly begins with the bytes of local memory.
     """
     triton = importlib.import_module("triton")
     sys.modules["tri"], sys.modules["tri.language"] = triton, importlib.import_module("triton.language")
@@ -22,7 +21,6 @@ def main(folder: Path) -> None:
     )
     for number, case in enumerate(CASES):
         options = {"num_warps": case.warps, "num_stages": case.stages}
-        begun = time.perf_counter()
         try:
             source = source_of(compiler.ASTSource, kernel_of(case), case)
             made = triton.compile(
@@ -34,8 +32,7 @@ def main(folder: Path) -> None:
             sys.stderr.write(f"{case.name}: {type(error).__name__} {str(error)[:300]}\n")
             continue
         # Triton's local memory is given at the launch: its size is not in the assembly
-        took = round(1000 * (time.perf_counter() - begun))
-        facts = f"; {took} ms\n\t.group_segment_fixed_size: {made.metadata.shared}\n"
+        facts = f"\t.group_segment_fixed_size: {made.metadata.shared}\n"
         (folder / f"{number}.s").write_text(facts + made.asm["amdgcn"])
         (folder / f"{number}.ttgir").write_text(made.asm["ttgir"])
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import tri
 from integration.bench_amd_static.cases import CASES, Case, kernel_of, source_of
+from integration.bench_amd_static.compiling import in_turns
 from integration.bench_amd_static.conflicts import worst_conflict
 from integration.bench_amd_static.machine import counted, instructions, steady_loop
 from integration.bench_amd_static.page import page
@@ -19,7 +18,7 @@ from tri_backend_amd.cycles import CHIPS, ahead_of, alternates, estimate, steps_
 from tri_core.occupancy import occupancy
 from tri_core.target_selection import resolve
 
-__all__ = ["PAGE", "RECORD", "measured", "read", "theirs", "write"]
+__all__ = ["PAGE", "RECORD", "measured", "read", "theirs", "timed", "write"]
 
 _TOP = Path(__file__).resolve().parents[2]
 RECORD = _TOP / "integration" / "tests" / "bench_amd_static.json"
@@ -29,13 +28,11 @@ Table = dict[str, dict[str, int]]
 
 
 def measured(case: Case) -> dict[str, int]:
-    """Our counts of ``case``, and ``ms``, what compiling took."""
+    """Our counts of ``case``."""
     options = {"num_warps": case.warps, "num_stages": case.stages}
-    begun = time.perf_counter()
     source = source_of(tri.ASTSource, kernel_of(case), case)
     made = tri.compile(source, target=f"amd:{case.chip}", options=options)
-    took = round(1000 * (time.perf_counter() - begun))
-    return _figures(case, str(made.asm["amdgcn"]), str(made.asm["ttgir"])) | {"ms": took}
+    return _figures(case, str(made.asm["amdgcn"]), str(made.asm["ttgir"]))
 
 
 def _figures(case: Case, assembly: str, ttgir: str) -> dict[str, int]:
@@ -81,10 +78,23 @@ def theirs(python: str) -> Table:
 
 
 def _theirs(case: Case, assembly: Path) -> dict[str, int]:
-    text = assembly.read_text()
-    took = re.match(r"; (\d+) ms", text)
-    assert took is not None
-    return _figures(case, text, assembly.with_suffix(".ttgir").read_text()) | {"ms": int(took[1])}
+    return _figures(case, assembly.read_text(), assembly.with_suffix(".ttgir").read_text())
+
+
+def timed(ours: Table, theirs: Table, triton_python: str) -> None:
+    """Put the column ``compile`` into both tables: measured with a Python that has Triton, else as recorded."""
+    times = in_turns(triton_python) if triton_python else _recorded_times()
+    for table, found in zip((ours, theirs), times, strict=True):
+        for case in table.keys() & found.keys():
+            table[case]["compile"] = found[case]
+
+
+def _recorded_times() -> tuple[dict[str, int], dict[str, int]]:
+    ours, theirs = (
+        {case: counts["compile"] for case, counts in read()[name].items() if "compile" in counts}
+        for name in ("tri", "triton")
+    )
+    return ours, theirs
 
 
 def read() -> dict[str, Table]:

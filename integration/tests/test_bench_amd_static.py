@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 import pytest
 
+from integration.bench_amd_static import compiling
 from integration.bench_amd_static.cases import CASES, Case
 from integration.bench_amd_static.causes import CAUSES
 from integration.bench_amd_static.goals import complaints, goals_of
@@ -69,6 +74,40 @@ def test_goals_of_kinds_are_parts_of_the_others_counts() -> None:
     counts = {"k": {"cycles": 1051, "total": 115, "waves": 2, "scratch": 9}}
     said = complaints(counts, {"k": found["k"]}, {})
     assert [line.split(":")[0] for line in said] == ["k, cycles", "k, scratch", "k, waves"]
+
+
+def test_compiling_is_to_take_no_longer_than_the_others() -> None:
+    goals = goals_of({"other": {"total": 1, "compile": 70}}, [])
+    assert goals["other"] == {"compile": 70}
+    wanted = {"other": goals["other"]}
+    assert complaints({"other": {"compile": 70}}, wanted, {}) == []
+    assert complaints({"other": {"compile": 71}}, wanted, {}) == [
+        "other, compile: short of the goal, and no cause is given"
+    ]
+
+
+def test_compilers_are_asked_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    @contextmanager
+    def worker(python: str, compiler: str) -> Iterator[Callable[[int], int]]:
+        def ask(number: int) -> int:
+            asked.append(compiler)
+            return -1 if compiler == "triton" and number == 1 else 10 * number + len(compiler)
+
+        yield ask
+
+    monkeypatch.setattr(compiling, "worker", worker)
+    ours, theirs = compiling.in_turns("python")
+    assert asked[:8] == ["tri", "triton", "tri", "triton", "triton", "tri", "tri", "triton"]
+    assert (ours[CASES[3].name], theirs[CASES[3].name]) == (33, 36)
+    assert CASES[1].name in ours.keys() - theirs.keys()
+
+
+def test_a_worker_tells_the_milliseconds_of_a_case() -> None:
+    number = next(number for number, case in enumerate(CASES) if case.kernel == "vector_add")
+    with compiling.worker(sys.executable, "tri") as ask:
+        assert ask(number) > 0
 
 
 def test_a_cause_is_wanted_where_and_only_where_a_goal_is_missed() -> None:

@@ -19,6 +19,7 @@ from tri_backend_amd.hsaco.code_object import KernelRecord, read_code_object
 from tri_backend_amd.hsaco.disassembly import disassemble
 from tri_backend_amd.hsaco.emission import OneRun
 from tri_backend_amd.hsaco.waves import WorkGroups
+from tri_backend_amd.options import amd_options
 from tri_backend_amd.target_ids import checked_modes
 from tri_core.api import (
     CodegenRequest,
@@ -62,7 +63,7 @@ class _Objects:
     def generate(self, llvm_ir: str, context: StageContext) -> StageResult:
         """LLVM IR to assembly; keeps the object."""
         # whoever says how many wavefronts there are to be has them
-        unit = None if context.options.waves_per_eu else context.target.spec.unit
+        unit = None if amd_options(context.options).waves_per_eu else context.target.spec.unit
         groups = WorkGroups(OneRun(context.codegen), unit, context.options.num_warps)
         reply = groups.generate(_request(llvm_ir, context))
         text = reply.texts["asm"]

@@ -1,9 +1,9 @@
-"""Registers with regard to wavefronts: a kernel without matrix instructions that is above a step of occupancy is compiled again below it.
+"""Registers with regard to wavefronts: a loop without matrix instructions that is above a step of occupancy is compiled again below it.
 
 LLVM's scheduler spends registers on loads that are issued early, as long as it thinks the occupancy that it aims at is not to be had, and
 nothing afterwards says whether fewer would have done.  The second version is kept where nothing spills and its wavefronts, which are more,
-take fewer cycles each (:mod:`tri_backend_amd.cycles`, for chips whose rates are known).  Loops of matrix instructions are left as they
-are: their registers hold what is issued ahead, which was decided with the whole tile in view.
+take fewer cycles each (:mod:`tri_backend_amd.cycles`, for chips whose rates are known).  Code that runs once is not compiled again.
+Neither are loops of matrix instructions: their registers hold what is issued ahead, which was decided with the whole tile in view.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tri_backend_amd.cycles import CHIPS, Kind, Step, estimate, innermost, steps_of
+from tri_backend_amd.cycles import CHIPS, Kind, estimate, innermost, steps_of
 from tri_backend_amd.hsaco.packing import LARGE, generate, spilt
 from tri_core.api import CodegenReply, CodegenRequest, CodegenService
 from tri_core.lazy_dataclasses import dataclass
@@ -25,7 +25,9 @@ __all__ = ["WorkGroups"]
 _ABOVE, _FEWER = 1.6, 0.95
 _SIZE = '"amdgpu-flat-work-group-size"='
 _LINE = re.compile(r"[\w.$]+:$|(?:s|v|ds|global|buffer|flat|scratch)_")
-_REGISTERS, _SHARED = (re.compile(rf"\.{name}: *(\d+)") for name in ("vgpr_count", "group_segment_fixed_size"))
+_REGISTERS, _SHARED = (
+    re.compile(rf"\.{name}: *(\d+)") for name in ("vgpr_count", "group_segment_fixed_size")
+)
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,12 @@ def _largest(pattern: re.Pattern[str], text: str) -> int:
 
 
 def _cycles(text: str, processor: str, waves: int) -> float | None:
-    """Estimated cycles of a wavefront, ``waves`` of them on a SIMD, in the innermost loops of ``text``, or in all of it if it has none.
+    """Estimated cycles of a wavefront, ``waves`` of them on a SIMD, in the innermost loops of ``text``.
 
-    None where that is not to be judged: with matrix instructions.
+    None where that is not to be judged: without loops, or with matrix instructions.
     """
     parts = [steps_of(part, processor) for part in _parts(text)]
-    if any(step.kind is Kind.MATRIX for steps in parts for step in steps):
+    if not parts or any(step.kind is Kind.MATRIX for steps in parts for step in steps):
         return None
     chip = CHIPS[processor]
     return sum(estimate(steps, chip, max(waves, 1)).cycles for steps in parts if steps) / max(waves, 1)
@@ -95,5 +97,5 @@ def _cycles(text: str, processor: str, waves: int) -> float | None:
 def _parts(text: str) -> Iterator[list[str]]:
     stripped = (re.split(r"[;#]|//", line)[0].strip() for line in text.split(".Lfunc_end")[0].splitlines())
     lines = [line for line in stripped if _LINE.match(line)]
-    for first, last in innermost(lines) or [(0, len(lines))]:
+    for first, last in innermost(lines):
         yield [line for line in lines[first : last + 1] if not line.endswith(":")]
