@@ -48,9 +48,9 @@ phase of the worst access of a buffer in LDS takes; `-` where its rows are padde
 of a K step by one work group on a compute unit, and *busy* the percentage of them in which the matrix unit
 works ([how](../design/amd.md#cycle-estimate)); they tell schedules apart, not what a GPU would measure:
 other work groups on the compute unit hide waits. Where two wavefronts of a SIMD alternate, they are a
-barrier apart in the estimate, as before the loop. *compile* is the CPU time from source to code object in
-milliseconds, the median of three turns in which the compilers alternate (`--compile` measures it); its goal is
-Triton's. No test measures it.
+barrier apart in the estimate, as before the loop. *compile* is the CPU time from source to code object
+in milliseconds, the median of three turns in which the compilers alternate (`--compile`); its goal is
+Triton's, and no test measures it.
 """
 
 
