@@ -2,7 +2,7 @@
 
 The files of tests are divided into shards by their names.  Each shard runs in a process of its own, with a cache of its own, one file after
 the other, so that what a test finds in its process depends neither on the machine's cores nor on how fast other tests were.  What failed is
-printed whole, and the sums of all shards at last; the exit status is that of the worst shard.
+printed whole, and the sums of all shards and the slowest tests at last; the exit status is that of the worst shard.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["SHARDS", "Outcome", "counts", "main"]
+__all__ = ["SHARDS", "Outcome", "counts", "main", "slowest"]
 
 TOP = Path(__file__).resolve().parents[1]
 #: enough that the last of them does not keep others waiting long, few enough that their starts cost little
@@ -29,6 +29,9 @@ SHARDS = 24
 _MOST_JOBS = 8
 #: pytest's exit status where no test was collected
 _NONE_COLLECTED = 5
+#: tests named at last, and the seconds that they have to take
+_SLOWEST, _SLOW = 40, 5
+_DURATION = re.compile(r"^([\d.]+)s (?:call|setup|teardown) +(\S.*)$", re.MULTILINE)
 _COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)")
 
 
@@ -53,6 +56,12 @@ def counts(text: str) -> Counter[str]:
     return Counter({what: int(number) for number, what in _COUNT.findall(last)})
 
 
+def slowest(texts: Sequence[str]) -> list[tuple[float, str]]:
+    """Seconds and names of the tests that took longest in all of ``texts``, the slowest first."""
+    found = [(float(seconds), name) for text in texts for seconds, name in _DURATION.findall(text)]
+    return sorted(found, reverse=True)[:_SLOWEST]
+
+
 def _run(index: int, arguments: Sequence[str]) -> Outcome:
     before = time.monotonic()
     # a cache of its own: what others compiled must not hide what this one cannot
@@ -60,7 +69,8 @@ def _run(index: int, arguments: Sequence[str]) -> Outcome:
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "pytest", "-q", "--shard", f"{index}/{SHARDS}"),
-                *("-p", "no:xdist", "-o", f"cache_dir=.pytest_cache/{index}-of-{SHARDS}", *arguments),
+                *("-p", "no:xdist", "-o", f"cache_dir=.pytest_cache/{index}-of-{SHARDS}"),
+                *(f"--durations={_SLOWEST}", f"--durations-min={_SLOW}", *arguments),
             ],
             cwd=TOP,
             env={**os.environ, "TRI_CACHE_DIR": cache},
@@ -89,6 +99,7 @@ def main(given: Sequence[str] | None = None) -> int:
     )
     options, arguments = parser.parse_known_args(given)
     before, sums, failed, statuses = time.monotonic(), Counter[str](), list[str](), list[int]()
+    texts: list[str] = []
     with ThreadPoolExecutor(max(options.jobs, 1)) as pool:
         running = [pool.submit(_run, index, arguments) for index in range(1, SHARDS + 1)]
         for future in as_completed(running):
@@ -96,7 +107,9 @@ def main(given: Sequence[str] | None = None) -> int:
             print(_said(outcome), flush=True)
             sums += counts(outcome.text)
             statuses.append(outcome.status)
+            texts.append(outcome.text)
             failed += [line for line in outcome.text.splitlines() if re.match("(FAILED|ERROR) ", line)]
+    print(*(f"{seconds:6.1f} s {name}" for seconds, name in slowest(texts)), sep="\n")
     print("\n".join(failed))
     shown = ", ".join(f"{number} {what}" for what, number in sorted(sums.items()))
     print(f"{shown} in {time.monotonic() - before:.0f} s")

@@ -26,6 +26,7 @@ from tri_conformance.run import Run
 
 #: what has dots, and a little of everything
 DOTS = Selection(select=("language/dot*", "language/*descriptor*", "programs/*"), sample=40)
+SOME = Selection(levels=("language",), sample=80)
 ALL = Selection(levels=("language",), sample=300)
 _REFUSED = re.compile(r"Unsupported: the SIMD path (has no|stops)[^\n]*\n  at \S+:\d+:\d+")
 Array = npt.NDArray[Any]
@@ -41,7 +42,14 @@ def failures(path: str, selection: Selection) -> list[str]:
     return [result.detail for result in run.results if result.verdict == "failed"]
 
 
-@pytest.mark.parametrize("selection", [DOTS, ALL], ids=["dots", "all"])
+@pytest.mark.parametrize(
+    "selection",
+    [
+        pytest.param(DOTS, id="dots"),
+        pytest.param(SOME, id="some"),
+        pytest.param(ALL, id="all", marks=pytest.mark.slow),
+    ],
+)
 def test_by_simd_a_case_is_right_or_refused_with_its_place(selection: Selection) -> None:
     assert [each for each in failures("simd", selection) if not _REFUSED.search(each)] == []
 

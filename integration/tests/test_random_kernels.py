@@ -43,7 +43,9 @@ _settings = settings(
 _FOUND = sorted((Path(random_kernels.__file__).parent / "found").glob("*.json"))
 
 
-@pytest.mark.parametrize("part", range(12))
+@pytest.mark.parametrize(
+    "part", [*range(6), *(pytest.param(part, marks=pytest.mark.slow) for part in range(6, 12))]
+)
 def test_targets_agree(part: int) -> None:
     """What a target refuses is left out; the sweep of ``nox -s random`` counts it."""
     for number in range(25 * part, 25 * (part + 1)):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.sharded_tests import counts
+from integration.sharded_tests import counts, slowest
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -54,3 +54,13 @@ def test_counts_of_the_last_line() -> None:
     text = "...\nFAILED test_a.py::test - 3 failed\n1 failed, 20 passed, 3 skipped, 1 warning in 2.00s\n"
     assert counts(text) == {"failed": 1, "passed": 20, "skipped": 3, "warning": 1}
     assert counts("no tests ran in 0.01s") == {}
+
+
+def test_the_slowest_of_all_shards() -> None:
+    first = "== slowest ==\n12.50s call     a/test_a.py::test_one[x y]\n0.90s setup    a/test_a.py::test_two\n1 passed\n"
+    second = "30.00s call     b/test_b.py::test\n2 passed in 31.00s\n"
+    assert slowest([first, second]) == [
+        (30.0, "b/test_b.py::test"),
+        (12.5, "a/test_a.py::test_one[x y]"),
+        (0.9, "a/test_a.py::test_two"),
+    ]
