@@ -24,7 +24,7 @@ _SASS = re.compile(r"\b[HIQBD](?:GMMA|MMA)\b")
 
 
 @tri.jit
-def added(a, b, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def added(a: Any, b: Any, c: Any, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr) -> None:
     i, j, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
     total = tl.load(c + i[:, None] * BN + j[None, :])
     x, y = tl.load(a + i[:, None] * BK + k[None, :]), tl.load(b + k[:, None] * BN + j[None, :])
@@ -32,7 +32,7 @@ def added(a, b, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
 
 
 @tri.jit
-def constant(a, b, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def constant(a: Any, b: Any, c: Any, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr) -> None:
     i, j, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
     x, y = tl.load(a + i[:, None] * BK + k[None, :]), tl.load(b + k[:, None] * BN + j[None, :])
     total = tl.full((BM, BN), 3, c.dtype.element_ty)
@@ -40,7 +40,7 @@ def constant(a, b, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
 
 
 @tri.jit
-def repeated(a, b, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def repeated(a: Any, b: Any, c: Any, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr) -> None:
     i, j, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
     x, y = tl.load(a + i[:, None] * BK + k[None, :]), tl.load(b + k[:, None] * BN + j[None, :])
     total = tl.dot(x, y, out_dtype=c.dtype.element_ty)
@@ -50,7 +50,7 @@ def repeated(a, b, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
 
 
 @tri.jit
-def transposed(a, b, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def transposed(a: Any, b: Any, c: Any, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr) -> None:
     i, j, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
     total = tl.load(c + i[:, None] * BN + j[None, :])
     x, y = tl.load(a + k[:, None] * BM + i[None, :]), tl.load(b + j[:, None] * BK + k[None, :])
