@@ -225,10 +225,42 @@ MEMORY = [
     ),
 ]
 
+CONVERSIONS = [
+    (
+        "integers that f32 holds",
+        "%x: i16, %y: tensor<8xi8>",
+        """%0 = arith.sitofp %x : i16 to f32
+           %1 = arith.truncf %0 : f32 to bf16
+           %2 = arith.uitofp %y : tensor<8xi8> to tensor<8xf32>
+           %3 = arith.truncf %2 : tensor<8xf32> to tensor<8xf16>
+           "tt.print"(%1, %3) {prefix = "", hex = false, isSigned = array<i32: 1, 1>} : (bf16, tensor<8xf16>) -> ()""",
+        """CHECK: "arith.sitofp"(%arg0) : (i16) -> bf16
+           CHECK: "arith.uitofp"(%arg1) : (tensor<8xi8>) -> tensor<8xf16>
+           CHECK-NOT: truncf""",
+    ),
+    *(
+        (
+            f"{name} of {integer} through {wide} rounds twice",
+            f"%x: {integer}",
+            f"""%0 = arith.{name} %x : {integer} to {wide}
+                %1 = arith.truncf %0 : {wide} to {narrow}
+                "tt.print"(%1) {{prefix = "", hex = false, isSigned = array<i32: 1>}} : ({narrow}) -> ()""",
+            f"""CHECK: %[[W:.*]] = "arith.{name}"(%arg0) : ({integer}) -> {wide}
+                CHECK: "arith.truncf"(%[[W]])""",
+        )
+        for name, integer, wide, narrow in (
+            ("sitofp", "i32", "f32", "bf16"),
+            ("uitofp", "i64", "f32", "bf16"),
+            ("sitofp", "i64", "f64", "f32"),
+            ("uitofp", "tensor<8xi64>", "tensor<8xf64>", "tensor<8xf32>"),
+        )
+    ),
+]
+
 
 @pytest.mark.parametrize(
     ("arguments", "body", "checks"),
-    [pytest.param(*case[1:], id=case[0]) for case in (*SHAPES, *POINTERS, *MEMORY)],
+    [pytest.param(*case[1:], id=case[0]) for case in (*SHAPES, *POINTERS, *MEMORY, *CONVERSIONS)],
 )
 def test_rule(
     function: Callable[..., str], after: Callable[..., str], arguments: str, body: str, checks: str

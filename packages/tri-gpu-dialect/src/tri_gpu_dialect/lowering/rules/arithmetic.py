@@ -64,6 +64,8 @@ _FLOAT = {
 
 _INTEGER_CASTS = {"arith.extsi": True, "arith.extui": False, "arith.trunci": False}
 _TO_FLOAT = {"arith.sitofp": "llvm.sitofp", "arith.uitofp": "llvm.uitofp"}
+#: bits of f32's significand
+_F32_PRECISION = 24
 _TO_INTEGER = {"arith.fptosi": "llvm.fptosi", "arith.fptoui": "llvm.fptoui"}
 
 
@@ -154,9 +156,13 @@ def _integer_cast(signed: bool) -> Rule:
 
 
 def _to_float(name: str) -> Rule:
+    """To bf16 of integers that f32 does not hold through f32, as everywhere: some hardware converts them at once, and rounds once."""
+
     def rule(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         type_ = ctx.element(op.results[0].type)
-        middle = ctx.b.f32 if is_emulated(ctx, type_) else type_
+        long = ir.IntegerType(ctx.element(op.operands[0].type)).width > _F32_PRECISION
+        through = is_emulated(ctx, type_) or (long and isinstance(type_, ir.BF16Type))
+        middle = ctx.b.f32 if through else type_
 
         def emit(x: ir.Value) -> ir.Value:
             return cast_float(ctx, ctx.b.op(name, (x,), middle), middle, type_)
