@@ -368,9 +368,19 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def site(session: nox.Session) -> None:
-    """The site, in dist/site: start, tutorials, guides, reference; a link that leads nowhere is an error."""
-    session.install(*SITE_TOOLS)
+    """The site, in dist/site: start, tutorials, guides, reference; a link that leads nowhere is an error.
+
+    Then its tests: it asks nobody for anything, and is searched from its folder where there is a browser.
+    """
+    session.install(*SITE_TOOLS, "pytest>=8", "selenium>=4.20")
     session.run("python", "-m", "mkdocs", "build", *session.posargs, env={"NO_MKDOCS_2_WARNING": "1"})
+    if not session.posargs:
+        # none of our packages is here, which shared fixtures and filters import
+        flags = ("--noconftest", "-o", "filterwarnings=default", "-p", "no:cacheprovider")
+        environment = {"TRI_TEST_SITE": str(TOP / "dist" / "site")}
+        session.run(
+            "python", "-m", "pytest", "-q", *flags, "integration/tests/test_built_site.py", env=environment
+        )
 
 
 @nox.session

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,28 +9,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from integration.tests.browsers import chromium, needs_chromium
 from tri.cli.app import app
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 action_builder = pytest.importorskip("selenium.webdriver.common.actions.action_builder")
-_BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-_DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    _BROWSER is None or _DRIVER is None, reason="chromium and its driver are not installed"
-)
-
-_FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-    "--window-size=1800,900",
-)
+pytestmark = needs_chromium
 
 ATTENTION = """
 import tri
@@ -75,14 +58,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = _BROWSER
-    for flag in (*_FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(_DRIVER))
-    yield made
-    made.quit()
+    with chromium(tmp_path_factory.mktemp("profile")) as made:
+        yield made
 
 
 class Screen:

@@ -12,6 +12,7 @@ from integration.website.reference import MODULES, TOP, index, module_page
 from integration.website.scripts import notebook, page
 
 _MADE = ("tutorials", "reference")
+_WORKER = "iframe-worker.js"
 
 
 def on_config(config: Any) -> Any:
@@ -26,8 +27,9 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Files, *, config: Any) -> Files:
-    """Add the tutorials, as pages and as notebooks, and the reference."""
+    """Add the tutorials, as pages and as notebooks, the reference, and what searches pages that no server sends."""
     made = {"reference/index.md": index()}
+    made[f"assets/javascripts/{_WORKER}"] = (Path(__file__).parent / _WORKER).read_text()
     made |= {f"reference/{module}.md": module_page(module) for module in MODULES}
     for path in _tutorials():
         script = path.read_text()

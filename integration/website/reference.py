@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
-__all__ = ["MODULES", "index", "module_page", "public_names", "source_of"]
+__all__ = ["MODULES", "Definition", "definitions", "index", "module_page", "public_names", "source_of"]
+
+Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -36,6 +41,12 @@ def source_of(module: str) -> Path | None:
     return next((file for file in candidates if file.exists()), None)
 
 
+@cache
+def parsed(file: Path) -> ast.Module:
+    """The tree of ``file``."""
+    return ast.parse(file.read_text())
+
+
 def _files(module: str) -> list[Path]:
     """The stub of ``module``, if it has one, and its source."""
     source = source_of(module)
@@ -56,7 +67,7 @@ def _elsewhere(tree: ast.Module) -> set[str]:
 def public_names(module: str) -> list[str]:
     """What ``__all__`` of ``module`` (or of its stub) names, modules left out; ValueError if it is no list of strings."""
     for file in _files(module):
-        tree = ast.parse(file.read_text())
+        tree = parsed(file)
         for node in tree.body:
             match node:
                 case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
@@ -64,23 +75,28 @@ def public_names(module: str) -> list[str]:
     raise ValueError(f"no package has a module {module} with an __all__")
 
 
-def _is_function_or_class(module: str, name: str) -> bool:
-    """True where ``name`` of ``module``, followed through imports, is defined by ``def`` or ``class``."""
-    for node in (node for file in _files(module) for node in ast.walk(ast.parse(file.read_text()))):
+def definitions(module: str, name: str) -> Iterator[Definition]:
+    """The functions and classes that define ``name`` of ``module``, followed through imports: stubs', then sources'."""
+    return _definitions(module, name, set())
+
+
+def _definitions(module: str, name: str, seen: set[tuple[str, str]]) -> Iterator[Definition]:
+    if (module, name) in seen:
+        return
+    seen.add((module, name))
+    for node in (node for file in _files(module) for node in ast.walk(parsed(file))):
         match node:
             case ast.FunctionDef() | ast.ClassDef() if node.name == name:
-                return True
-            case ast.ImportFrom(module=str(other)):
-                found = (a.name for a in node.names if name == (a.asname or a.name))
-                if any(_is_function_or_class(other, original) for original in found if other != module):
-                    return True
-    return False
+                yield node
+            case ast.ImportFrom(module=str(other)) if other != module:
+                for original in (a.name for a in node.names if name == (a.asname or a.name)):
+                    yield from _definitions(other, original, seen)
 
 
 def module_page(module: str) -> str:
     """The page of ``module``, for mkdocstrings."""
     names = public_names(module)
-    shown = [name for name in names if _is_function_or_class(module, name)]
+    shown = [name for name in names if any(definitions(module, name))]
     entries = "".join(f"::: {module}.{name}\n\n" for name in shown)
     rest = ", ".join(f"`{name}`" for name in names if name not in shown)
     others = f"Values and types without a page: {rest}.\n" if rest else ""
