@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from integration.lints.docstrings import lacks, off_budget
 from integration.lints.prose import WIDTH, long_lines, pages
 from integration.lints.rules import check, packages
 from integration.lints.words import private_words, texts
@@ -26,10 +27,11 @@ def main() -> int:
         for name, text in ((path.relative_to(top).as_posix(), path.read_text()) for path in texts(top))
         for number, message in private_words(name, text)
     ]
-    for found in words:
+    rest = [*words, *off_budget(lacks())]
+    for found in rest:
         print(found)
-    print(f"{len(findings) + len(prose) + len(words)} findings")
-    return 1 if findings or prose or words else 0
+    print(f"{len(findings) + len(prose) + len(rest)} findings")
+    return 1 if findings or prose or rest else 0
 
 
 if __name__ == "__main__":
