@@ -1,0 +1,1 @@
+"""What people meet: the goals of ``python -m integration.people``."""

@@ -1,0 +1,85 @@
+"""Goals of what people meet: how each is counted, and the cheap ones' numbers."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from integration.people.__main__ import main
+from integration.people.goals import GOALS, commands, extra, hooks, tutorials, weighed
+from integration.people.hooks import HOOKS
+from integration.people.mistakes import MISTAKES, Said, program, said, said_in
+
+OUTPUT = """\
+=================================== FAILURES ===================================
+___________________________________ test_one ___________________________________
+
+    def test_one():
+>       kernel[(1,)]()
+E       tri_core.errors.CompilationError: 'v' is not defined
+E         at /tmp/test_mistakes.py:13:25
+E         remedy: did you mean x?
+
+test_mistakes.py:19: CompilationError
+___________________________________ test_two ___________________________________
+    kernel[(1,)]()
+E   tri_core.errors.OutsideKernel: tensor.__ne__ was called
+=========================== short test summary info ============================
+FAILED test_mistakes.py::test_one
+"""
+
+
+def test_mistakes_are_36_programs() -> None:
+    assert len(MISTAKES) == 36
+    tests = [n.name for n in ast.parse(program(list(MISTAKES))).body if isinstance(n, ast.FunctionDef)]
+    assert [f"test_{name}" for name in MISTAKES] == [name for name in tests if name.startswith("test_")]
+
+
+def test_what_pytest_prints_is_counted() -> None:
+    assert said_in(OUTPUT) == {"one": Said(6, True, True, True), "two": Said(2, False, False, False)}
+
+
+def test_incomplete_and_long_reports_are_named() -> None:
+    good, long = Said(9, True, True, True), Said(21, True, True, True)
+    assert weighed({"a": good}).met
+    found = weighed({"a": good, "b": long, "c": None})
+    assert (found.today, found.met) == ("2 of 3; 21", False)
+    assert found.notes == ("incomplete: c", "21 lines: b")
+
+
+@pytest.mark.parametrize("name", ["undefined_name", "float_index", "argument_left_out"])
+def test_a_report_is_complete(tmp_path: Path, name: str) -> None:
+    (found,) = said(tmp_path, [name]).values()
+    assert found is not None
+    assert found.complete
+    assert found.lines <= 10
+
+
+def test_first_commands_and_tutorials() -> None:
+    found = commands()
+    assert int(found.today) <= 3
+    assert "absent: tri explore" not in found.notes
+    assert tutorials().met
+
+
+def test_hooks_are_nine() -> None:
+    assert len(HOOKS) == 9
+    present = {hook.what for hook in HOOKS if hook.exists()}
+    assert {"stages that replace or follow others", "passes over the text of LLVM IR and assembly"} <= present
+    assert hooks().today == f"{len(present)} of 9"
+
+
+def test_extras_are_followed() -> None:
+    asked = extra("all")
+    assert {"tri-core", "tri-backend-cpu", "tri-backend-nvidia", "tri-gpu-dialect"} <= set(asked)
+    assert not any("@" in text or text.startswith("tri[") for text in asked)
+
+
+def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--quick"]) == 0
+    printed = capsys.readouterr().out
+    assert sum("tutorials" in line for line in printed.splitlines()) == 1
+    assert "usual mistakes" not in printed
+    assert len([goal for goal in GOALS if not goal.slow]) == 5
