@@ -118,8 +118,24 @@ def said(folder: Path, names: list[str] | None = None) -> dict[str, Said | None]
     chosen = list(MISTAKES) if names is None else names
     file = folder / "test_mistakes.py"
     file.write_text(program(chosen))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, str(file)]
-    environment = {**os.environ, "TRI_CACHE_DIR": str(folder / "cache"), "COLUMNS": "120"}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--color=no",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        os.devnull,
+        str(file),
+    ]
+    environment = {
+        **os.environ,
+        "TRI_CACHE_DIR": str(folder / "cache"),
+        "COLUMNS": "120",
+        "PYTEST_ADDOPTS": "",
+    }
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
     )
