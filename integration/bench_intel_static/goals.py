@@ -84,10 +84,10 @@ _HALVES = "times 2^8: IGC multiplies packed f16 alone, so each half of a word of
 
 #: why dots of what is no plain block take more than 10 instructions on pvc, as counted in their listings
 _COUNTED = {
-    "int4_matmul 64x128x64 w8": "of 24.5: 10 shift, mask, convert, subtract and scale, 2 each, for 32 DPAS share 64 numbers of a lane; 4.3 pack halves, 3.7 wait for registers of messages",
-    "paged_decode 16x64x128 w4": "of 58.7: 14 moves, 13 addresses, 12 waits for registers of messages, 4 of local memory, 2 spills; operands of 16 rows are used once",
-    "convolution 64x128x32 w8": "of 11.3: 3.4 waits for messages whose registers are written again (mov to null, sync.nop), 1.3 branches of two masked loads, 1 two barriers",
-    "chunk_scan 128x64x64 w8": "of 44.4: 26 compute the exponentials of A, 64 of a lane by two exp2 each; 4 convert to f32 and back, 3 pack halves, 3.5 waits for messages",
+    "int4_matmul 64x128x64 w8": "785 for 32: 305 unpack B, 64 numbers of a lane (56 shifts, 57 masks, 64 each convert, subtract and scale); 138 moves pack halves, 124 wait for registers of messages (78 mov to null, 46 sync); 30 access local memory",
+    "paged_decode 16x64x128 w4": "1879 for 32: 522 moves, 391 integer add, shl and xor, most for addresses (142, 153, 96), 385 wait for registers of messages (258 mov to null, 127 sync), 120 access local memory, 71 spill; operands of 16 rows are used once",
+    "convolution 64x128x32 w8": "1623 for 144: 484 wait for messages whose registers are written again (348 mov to null, 136 sync.nop), 145 branch around masked loads (73 cmp, 36 goto, 36 join), 90 are 18 barriers",
+    "chunk_scan 128x64x64 w8": "1422 for 32: 835 compute the exponentials of A, 64 of a lane by two exp2 each (320 mul, 128 each mad, math and sel, 67 cmp, 64 rndz); 128 convert to f32 and back, 100 pack halves, 111 wait for messages",
 }
 _SPILLED = "keys and values are gathered by 4 warps, 128 elements of each in a thread beside sums and weights"
 
