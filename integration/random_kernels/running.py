@@ -89,7 +89,7 @@ def aligned(count: int, dtype: str) -> Array:
 def inputs_of(kernel: RandomKernel) -> list[Array]:
     """Quarters up to 4 for floats: sums and products of a few are exact in every type; any bits for integers.
 
-    Every eleventh integer of 32 and 64 bits is near the middle between two floats.
+    Every fourth integer of 32 and 64 bits is near the middle between two floats.
     """
     random, near = np.random.default_rng(kernel.seed), np.random.default_rng((kernel.seed, 1))
     made = []
@@ -99,7 +99,7 @@ def inputs_of(kernel: RandomKernel) -> list[Array]:
             limits = np.iinfo(array.dtype)
             array[:] = random.integers(limits.min, limits.max, INPUT, dtype=array.dtype, endpoint=True)
             if limits.bits >= 32:
-                array[3::11] = _near_middles(near, array[3::11].size, limits.bits).astype(array.dtype)
+                array[3::4] = _near_middles(near, array[3::4].size, limits.bits).astype(array.dtype)
         else:
             array[:] = (random.integers(-16, 17, INPUT) / 4).astype(array.dtype)
         made.append(array)
@@ -108,7 +108,8 @@ def inputs_of(kernel: RandomKernel) -> list[Array]:
 
 def _near_middles(random: np.random.Generator, count: int, bits: int) -> Array:
     """``2**a + 2**b`` of either sign, and the numbers beside it, ``b`` being where floats of some type that begin with ``2**a`` end."""
-    top = random.integers(12, bits - 1, count)
+    least = random.choice([12, bits - 10], count)
+    top = random.integers(least, bits - 1)
     last = np.maximum(top - random.choice([8, 11, 24, 53], count), 0)
     sign = random.choice([-1, 1], count)
     made: Array = sign * ((np.int64(1) << top) + (np.int64(1) << last) + random.integers(-1, 2, count))

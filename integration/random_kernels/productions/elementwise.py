@@ -164,6 +164,18 @@ def _cast(d: Draft) -> None:
     d.cast(x, d.dtype() if d.one_in(2) else d.choose((*INTEGERS, BOOL)))
 
 
+def _narrowed(d: Draft) -> None:
+    # inputs have numbers near the middle between two floats, where two roundings are not one
+    x = d.load(d.choose(VECTORS[:2]), dtypes=("int32", "uint32", "int64", "uint64"))
+    through = d.text("float32", "float64")
+    to = d.choose(("float16", "bfloat16") if through == "float32" else ("float16", "float32"))
+    d.step("narrowed", (x,), to, x.shape, through=through, to=to)
+
+
+def _narrowed_of(x: Array, through: str, to: str) -> Array:
+    return semantics.cast(semantics.cast(x, through), to)
+
+
 def _truncate_of(x: Array, to: str) -> Array:
     least = -100.0 if is_signed(to) else 0.0
     x = semantics.cast(x, "float64")
@@ -261,6 +273,7 @@ PRODUCTIONS = (
     Production("compare", "{0} {sign} {1}", semantics.compare, _compare, weight=2),
     Production("choice", "tl.where({0}, {1}, {2})", _choice_of, _choice, weight=2),
     Production("cast", "{0}.to(tl.{to})", lambda x, to: semantics.cast(x, to), _cast, weight=3),
+    Production("narrowed", "{0}.to(tl.{through}).to(tl.{to})", _narrowed_of, _narrowed, weight=2),
     Production("truncate", _truncate_text, _truncate_of),
     Production("bitcast", "{0}.to(tl.{to}, bitcast=True)", _bitcast_of, _bitcast),
     Production("unary", _unary_text, _unary_of, _unary, weight=2),
