@@ -115,3 +115,19 @@ def test_alarms_are_those_of_numpy(
     with pytest.raises(OutOfBounds) as info:
         launch(kernel, (programs,), *arguments, ROWS=rows, COLUMNS=columns)
     assert not 0 <= info.value.offset // 4 < size
+
+
+class Address:
+    """An address and a dtype, without an extent."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.dtype = array, array.dtype
+
+    def data_ptr(self) -> int:
+        return int(self.array.ctypes.data)
+
+
+def test_an_address_without_an_extent_is_not_looked_at() -> None:
+    x, out = np.ones(64, np.float32), np.zeros(64, np.float32)
+    launch(double, (1,), Address(x), Address(out), BLOCK=64)
+    np.testing.assert_array_equal(out, 2)

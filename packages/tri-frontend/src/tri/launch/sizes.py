@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tri_core.errors import LaunchError
+
 if TYPE_CHECKING:
     from tri.launch.fast_launch import Loaded
     from tri_core.runtime import ArrayArgument, Runtime
@@ -48,7 +50,10 @@ class SizesCheck:
                 known[place] = args[number].nbytes
         except (AttributeError, IndexError):
             # passed by name, in a tuple, or of a library that does not say its bytes so
-            arrays = describe()
+            try:
+                arrays = describe()
+            except LaunchError:  # an address alone, of which nobody knows how far it reaches
+                return
             for place, array in arrays.items():
                 known[place] = array.nbytes
         key = (shape, *known)
