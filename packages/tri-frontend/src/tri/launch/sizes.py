@@ -52,7 +52,7 @@ class SizesCheck:
             # passed by name, in a tuple, or of a library that does not say its bytes so
             try:
                 arrays = describe()
-            except LaunchError:  # an address alone, of which nobody knows how far it reaches
+            except LaunchError:  # an address alone, whose extent is unknown
                 return
             for place, array in arrays.items():
                 known[place] = array.nbytes
