@@ -131,3 +131,18 @@ def test_an_address_without_an_extent_is_not_looked_at() -> None:
     x, out = np.ones(64, np.float32), np.zeros(64, np.float32)
     launch(double, (1,), Address(x), Address(out), BLOCK=64)
     np.testing.assert_array_equal(out, 2)
+
+
+@tri.jit
+def doubled(x, o, n, TIMES: tl.constexpr):
+    offset = n
+    for _ in tl.static_range(TIMES):
+        offset = offset + offset
+    tl.store(o, tl.load(x + (offset - offset)))
+
+
+@pytest.mark.parametrize("times", [3, 60])
+def test_offsets_whose_parts_are_shared_are_not_read_again_and_again(times: int) -> None:
+    x, out = np.ones(4, np.float32), np.zeros(4, np.float32)
+    launch(doubled, (1,), x, out, 0, TIMES=times)
+    assert out[0] == 1

@@ -25,6 +25,10 @@ Expression = Any
 _ARITHMETIC = {arith.AddIOp: "add", arith.SubIOp: "sub", arith.MulIOp: "mul"}
 
 
+#: parts of an offset; longer ones are no offsets of arrays, and shared parts would be read again and again
+_MOST = 200
+
+
 class _Unknown(Exception):
     """An offset that is no such expression."""
 
@@ -60,12 +64,14 @@ class _Reader:
     def __init__(self, parameters: list[Value]) -> None:
         self._parameters = parameters
         self._seen: set[tuple[Any, ...]] = set()
+        self._left = _MOST
 
     def access(self, pointer: Value) -> tuple[int, Expression]:
         """The parameter that ``pointer`` points into, and the offset in elements; _Unknown."""
         offset: Expression = 0
         axes: tuple[int, ...] = ()
         while pointer.op is not None:
+            self._count()
             op = pointer.op
             if isa(op, tt.AddPtrOp):
                 _, amount = op.operands
@@ -81,6 +87,7 @@ class _Reader:
 
     def _value(self, value: Value, axes: tuple[int, ...]) -> Expression:
         """``value``, an integer or a block of them that was given dimensions ``axes`` since."""
+        self._count()
         number = constant_of(value)
         if number is not None:
             return int(number)
@@ -109,6 +116,11 @@ class _Reader:
         if value not in self._parameters:
             raise _Unknown
         return ["parameter", self._parameters.index(value), value.dtype.bits]
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise _Unknown
 
     def _once(self, *variable: Any) -> None:
         """Note that ``variable`` occurs; _Unknown if it did before: two ends may exclude each other."""
