@@ -15,6 +15,7 @@ from tri_runtime.parameters import check_arguments, check_parameters
 from tri_runtime.process import ForkGuard
 from tri_runtime.registry import runtime
 from tri_runtime.staging import staged_copies
+from tri_runtime.streams import check_stream_device, stream_handle_in_range
 
 __all__ = [
     "ArgumentPool",
@@ -34,7 +35,9 @@ __all__ = [
     "check_grid",
     "check_parameters",
     "check_resources",
+    "check_stream_device",
     "null_pointer",
     "runtime",
     "staged_copies",
+    "stream_handle_in_range",
 ]

@@ -77,7 +77,7 @@ class RuntimeBase(abc.ABC):
         self._thread.index = index
 
     def launch_check(self, kernel: LoadedKernel) -> LaunchCheck | None:
-        """What looks at launches of ``kernel`` before they run, once for each size of grid and arrays; None: nothing does."""
+        """The check of launches of ``kernel`` before they run, once for each size of grid and arrays; None: there is none."""
         del kernel
         return None
 

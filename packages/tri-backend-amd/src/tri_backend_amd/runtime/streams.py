@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from tri_core.api import DeviceInfo, LaunchError
+from tri_core.api import DeviceInfo
+from tri_runtime import check_stream_device, stream_handle_in_range
 
 __all__ = ["current", "framework_stream", "handle_of"]
 
 #: attributes with the handle: PyTorch's, CuPy's, that of tri itself
 _HANDLES = ("cuda_stream", "ptr", "handle")
+_EXPECTED = "pass its handle, or a stream of PyTorch or CuPy"
 
 
 class _Chosen(threading.local):
@@ -33,26 +35,13 @@ def framework_stream(index: int) -> int:
 
 def handle_of(stream: Any, device: DeviceInfo | None) -> int:
     """HIP's handle of ``stream``, for a launch on ``device``; LaunchError for what is no stream, or says that it is another device's."""
-    given = stream
-    if type(given) is not int:
-        _check_device(stream, device)
-        found = (getattr(stream, name, None) for name in _HANDLES)
-        given = next((value for value in found if value is not None), None)
-    if type(given) is not int or not 0 <= given < 1 << 64:
-        raise LaunchError(
-            f"stream= is {stream!r}, which is no stream",
-            remedy="pass its handle, or a stream of PyTorch or CuPy",
-        )
-    return given
-
-
-def _check_device(stream: Any, device: DeviceInfo | None) -> None:
-    index = getattr(stream, "device_index", getattr(stream, "device_id", None))
-    if device is not None and type(index) is int and index >= 0 and index != device.index:
-        raise LaunchError(
-            f"stream= is of {device.kind}:{index}, the arguments are on {device.kind}:{device.index}",
-            remedy=f"make the stream on {device.kind}:{device.index}",
-        )
+    if type(stream) is int:
+        return stream_handle_in_range(stream, stream, _EXPECTED)
+    check_stream_device(stream, device)
+    found = (getattr(stream, name, None) for name in _HANDLES)
+    return stream_handle_in_range(
+        next((value for value in found if value is not None), None), stream, _EXPECTED
+    )
 
 
 def current(stream: int, index: int) -> AbstractContextManager[Any]:

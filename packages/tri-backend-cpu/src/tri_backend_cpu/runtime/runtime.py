@@ -63,7 +63,7 @@ class CpuRuntime(RuntimeBase):
         return make_launch(kernel, self._pool)
 
     def launch_check(self, kernel: LoadedKernel) -> LaunchCheck | None:
-        """What raises OutOfBounds where accesses without a mask leave an array for certain; None if there are no such."""
+        """The check that raises OutOfBounds where accesses without a mask surely leave an array; None if there are no such."""
         if not isinstance(kernel, CpuKernel) or not kernel.facts.certain:
             return None
         return partial(check_first_launch, kernel)

@@ -6,37 +6,24 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from tri_core.api import DeviceInfo, LaunchError, Unsupported
+from tri_core.api import DeviceInfo, Unsupported
+from tri_runtime import check_stream_device, stream_handle_in_range
 
 __all__ = ["current", "handle_of"]
 
 #: attributes with the handle: that of PyTorch's streams, dpctl's queues (a method), tri's own
 _HANDLES = ("sycl_queue", "addressof_ref", "handle")
+_EXPECTED = "pass the address of its sycl::queue, a stream of PyTorch or a queue of dpctl"
 
 
 def handle_of(stream: Any, device: DeviceInfo | None) -> int:
     """The handle of ``stream``, for a launch on ``device``; LaunchError for what is no stream, or says that it is another device's."""
-    given = stream
-    if type(given) is not int:
-        _check_device(stream, device)
-        found = (getattr(stream, name, None) for name in _HANDLES)
-        given = next((value for value in found if value is not None), None)
-        given = given() if callable(given) else given
-    if type(given) is not int or not 0 <= given < 1 << 64:
-        raise LaunchError(
-            f"stream= is {stream!r}, which is no stream",
-            remedy="pass the address of its sycl::queue, a stream of PyTorch or a queue of dpctl",
-        )
-    return given
-
-
-def _check_device(stream: Any, device: DeviceInfo | None) -> None:
-    index = getattr(stream, "device_index", None)
-    if device is not None and type(index) is int and index >= 0 and index != device.index:
-        raise LaunchError(
-            f"stream= is of {device.kind}:{index}, the arguments are on {device.kind}:{device.index}",
-            remedy=f"make the stream on {device.kind}:{device.index}",
-        )
+    if type(stream) is int:
+        return stream_handle_in_range(stream, stream, _EXPECTED)
+    check_stream_device(stream, device)
+    found = (getattr(stream, name, None) for name in _HANDLES)
+    given = next((value for value in found if value is not None), None)
+    return stream_handle_in_range(given() if callable(given) else given, stream, _EXPECTED)
 
 
 def current(stream: int, own: int, index: int) -> AbstractContextManager[Any]:

@@ -13,13 +13,12 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from tri_core.api import DeviceInfo, LaunchError
+from tri_runtime import check_stream_device, stream_handle_in_range
 
 __all__ = ["current", "framework_stream", "handle_of", "instead_of"]
 
 #: attributes with the handle: PyTorch's, CuPy's, that of PyCUDA, Numba and tri itself
 _HANDLES = ("cuda_stream", "ptr", "handle")
-#: attributes with the device's index: PyTorch's, CuPy's
-_DEVICES = ("device_index", "device_id")
 _EXPECTED = "pass its handle, a stream of PyTorch, CuPy or cuda-python, or anything with __cuda_stream__"
 
 _lookup: Callable[[int], int] | None = None
@@ -74,9 +73,9 @@ def handle_of(stream: Any, device: DeviceInfo | None) -> int:
     LaunchError for what is no stream, and for a stream that says that it is another device's.
     """
     if type(stream) is int:
-        return _checked(stream, stream)
-    _check_device(stream, device)
-    return _checked(_handle(stream), stream)
+        return stream_handle_in_range(stream, stream, _EXPECTED)
+    check_stream_device(stream, device)
+    return stream_handle_in_range(_handle(stream), stream, _EXPECTED)
 
 
 def _handle(stream: Any) -> Any:
@@ -97,27 +96,6 @@ def _handle(stream: Any) -> Any:
     if type(stream).__module__.partition(".")[0] == "cuda":
         return int(stream)
     return stream
-
-
-def _checked(handle: Any, stream: Any) -> int:
-    if type(handle) is not int or not 0 <= handle < 1 << 64:
-        raise LaunchError(f"stream= is {stream!r}, which is no stream", remedy=_EXPECTED)
-    return handle
-
-
-def _check_device(stream: Any, device: DeviceInfo | None) -> None:
-    """A launch on a stream of another device fails in the driver with a status that does not say why."""
-    provided = getattr(stream, "device", None)
-    index = provided.index if isinstance(provided, DeviceInfo) else _first(stream, _DEVICES)
-    if device is not None and type(index) is int and index >= 0 and index != device.index:
-        raise LaunchError(
-            f"stream= is of {device.kind}:{index}, the arguments are on {device.kind}:{device.index}",
-            remedy=f"make the stream on {device.kind}:{device.index}",
-        )
-
-
-def _first(value: Any, names: tuple[str, ...]) -> Any:
-    return next((getattr(value, name) for name in names if hasattr(value, name)), None)
 
 
 def current(stream: int, index: int) -> AbstractContextManager[Any]:
