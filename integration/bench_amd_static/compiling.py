@@ -49,7 +49,7 @@ def in_turns(triton_python: str) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def _turn(workers: Sequence[Worker], number: int, reverse: bool) -> list[int]:
-    """What each of ``workers`` takes for a case, in their order; asked in this or the other."""
+    """The milliseconds of each of ``workers`` for a case, in their order; run in this order or in ``reverse``."""
     asked = list(reversed(workers)) if reverse else list(workers)
     times = [ask(number) for ask in asked]
     return list(reversed(times)) if reverse else times

@@ -69,7 +69,7 @@ def table(ours: Table, theirs: Table) -> str:
 
 
 def _compiling(ours: Table, theirs: Table) -> str:
-    """How the times of compiling compare, in one line."""
+    """One line that compares the times of compiling."""
     parts = sorted(
         ours[case]["compile"] / counts["compile"]
         for case, counts in theirs.items()

@@ -1,1 +1,1 @@
-"""What programs wait for on the host."""
+"""Times that programs wait for on the host."""

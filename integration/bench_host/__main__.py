@@ -51,7 +51,7 @@ class Row:
 def _run(
     program: str, folder: Path, *arguments: str, python: str = sys.executable, **environment: str
 ) -> str:
-    """What ``program`` prints, run in ``folder``, or what ``arguments`` of the interpreter do."""
+    """The output of ``program``, run in ``folder``, or of the interpreter with ``arguments``; SystemExit where it fails."""
     (folder / "program.py").write_text(program)
     command = [python, *(arguments or ("program.py",))]
     done = subprocess.run(

@@ -43,7 +43,7 @@ class Launch:
 
     @property
     def is_small(self) -> bool:
-        """Whether simulators take it in seconds."""
+        """True where simulators run it in seconds."""
         return self.grid[0] * self.grid[1] * self.grid[2] <= _PROGRAMS
 
     def difference(self, target: str) -> float:
@@ -161,7 +161,7 @@ def _launches(names: Sequence[str]) -> tuple[list[Launch], int]:
 
 
 def _verdict(launch: Launch, target: str) -> str:
-    """What is wrong with it on ``target``; "" if nothing is."""
+    """The fault of ``launch`` on ``target``; "" without one."""
     try:
         difference = launch.difference(target)
     except Exception as error:

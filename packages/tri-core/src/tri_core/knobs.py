@@ -424,7 +424,7 @@ def _value(knob: Knob, scoped: Mapping[str, Any] | None) -> Any:
 
 
 def _may_be_set(knob: Knob) -> bool:
-    """Whether the environment may have ``knob``: an eighth of the time of ``os.environ.get``, eighty times at a first launch.
+    """True where the environment may have ``knob``: an eighth of the time of ``os.environ.get``, eighty times at a first launch.
 
     ``os.environ`` keeps encoded names in a dictionary; where it is of another make, it is asked itself.
     """

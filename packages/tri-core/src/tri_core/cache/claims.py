@@ -20,7 +20,7 @@ _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 
 
 def take(path: Path, timeout: float) -> Callable[[], None] | None:
-    """What lets go of the lock of ``path``, once it is held; None where it is not to be had within ``timeout`` seconds.
+    """The function that lets go of the lock of ``path``, once it is held; None where it is not to be had within ``timeout`` seconds.
 
     The file is removed while it is held: whoever waits for the old one finds it gone, and makes a new one.
     """

@@ -72,7 +72,7 @@ class SizesCheck:
 def sizes_check(
     owner: Runtime, loaded: Loaded, host: tuple[int, ...], paths: tuple[tuple[int, ...], ...]
 ) -> SizesCheck | None:
-    """What looks at launches of ``loaded``; None where its runtime has nothing to look at."""
+    """The check of launches of ``loaded``; None where its runtime has nothing to look at."""
     prepare = getattr(owner, "launch_check", None)
     look = prepare(loaded.kernel) if host and prepare is not None else None
     return None if look is None else SizesCheck(look, host, paths)
