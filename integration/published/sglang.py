@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from integration.published.cases import Bench, Check, case
+from integration.published.oracles import causal_attention, four_bits, single_attention
 
 _NAME = "sglang"
 
@@ -42,9 +43,8 @@ def decode_attention(bench: Bench) -> Iterable[Check]:
         )
         for i in range(3):
             chosen = indices[ends[i] : ends[i + 1]].cpu()
-            keys, values = (x.cpu()[chosen].double().repeat_interleave(8 // heads, 1) for x in (k, v))
-            weights = torch.einsum("hd,thd->ht", q[i].cpu().double(), keys).mul(64**-0.5).softmax(-1)
-            yield Check(f"{heads} heads, {i}", out[i], torch.einsum("ht,thd->hd", weights, values), 3e-3)
+            want = single_attention(q[i], k.cpu()[chosen], v.cpu()[chosen])
+            yield Check(f"{heads} heads, {i}", out[i], want, 3e-3)
 
 
 @case(_NAME, "extend_attention", "fused attention", "paged attention")
@@ -59,17 +59,13 @@ def extend_attention(bench: Bench) -> Iterable[Check]:
     _module(bench, "attention.extend_attention").extend_attention_fwd(
         q, *own, out, k, v, starts, ends, indices, None, True, None, max(news), 1.0, 1.0
     )
-    for i, (before, count) in enumerate(zip(prefixes, news, strict=True)):
+    for i in range(3):
         at = slice(int(starts[i]), int(starts[i + 1]))
         chosen = indices[ends[i] : ends[i + 1]].cpu()
         keys, values = (
-            torch.cat([pool.cpu()[chosen], new[at].cpu()]).double().repeat_interleave(4, 1)
-            for pool, new in ((k, own[0]), (v, own[1]))
+            torch.cat([pool.cpu()[chosen], new[at].cpu()]) for pool, new in ((k, own[0]), (v, own[1]))
         )
-        scores = torch.einsum("qhd,khd->hqk", q[at].cpu().double(), keys) * 64**-0.5
-        hidden = torch.arange(before + count)[None, :] > torch.arange(count)[:, None] + before
-        weights = scores.masked_fill(hidden, float("-inf")).softmax(-1)
-        yield Check(f"sequence {i}", out[at], torch.einsum("hqk,khd->qhd", weights, values), 3e-3)
+        yield Check(f"sequence {i}", out[at], causal_attention(q[at], keys, values), 3e-3)
 
 
 @case(_NAME, "merge_state", "split-K")
@@ -145,10 +141,8 @@ def quantization(bench: Bench) -> Iterable[Check]:
     packed = bench.randint(2**31, 128, 16, dtype=torch.int32)
     zeros, scales = bench.randint(2**31, 2, 16, dtype=torch.int32), bench.randn(2, 128, dtype=torch.float16)
     got = _module(bench, "quantization.awq_triton").awq_dequantize_triton(packed, scales, zeros)
-    order = torch.tensor([0, 4, 1, 5, 2, 6, 3, 7]) * 4
-    fields, origin = ((t.cpu()[..., None] >> order & 15).flatten(-2).double() for t in (packed, zeros))
-    spread = [t.repeat_interleave(64, 0) for t in (origin, scales.cpu().double())]
-    yield Check("4 bits", got, (fields - spread[0]) * spread[1], 1e-3)
+    spread = [t.repeat_interleave(64, 0) for t in (four_bits(zeros), scales.cpu().double())]
+    yield Check("4 bits", got, (four_bits(packed) - spread[0]) * spread[1], 1e-3)
 
 
 @case(_NAME, "moe_fused_gate", "mixture of experts")

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
 from integration.published.cases import Bench, Check, case
+from integration.published.oracles import causal_attention, four_bits
 from integration.published.vllm_package import LAYERS, OPS, opened
 
 _NAME = "vllm"
@@ -32,10 +32,8 @@ def prefill_attention(bench: Bench) -> Iterable[Check]:
     starts, sizes = (torch.tensor(x, dtype=torch.int32, device=bench.device) for x in ([0, 70], lengths))
     _module(bench, OPS, "triton_prefill_attention").context_attention_fwd(q, k, v, out, starts, sizes, 70)
     for i, (at, n) in enumerate(zip((0, 70), lengths, strict=True)):
-        rows, keys, values = (x[at : at + n].cpu().double().transpose(0, 1) for x in (q, k, v))
-        wide = [x.repeat_interleave(4, 0) for x in (keys, values)]
-        want = F.scaled_dot_product_attention(rows[None], wide[0][None], wide[1][None], is_causal=True)[0]
-        yield Check(f"sequence {i}", out[at : at + n], want.transpose(0, 1), 3e-3)
+        want = causal_attention(*(x[at : at + n] for x in (q, k, v)))
+        yield Check(f"sequence {i}", out[at : at + n], want, 3e-3)
 
 
 @case(_NAME, "unified_attention", "paged attention", "split-K")
@@ -56,15 +54,9 @@ def unified_attention(bench: Bench) -> Iterable[Check]:
             num_par_softmax_segments=16, softmax_segm_output=parts[0], softmax_segm_max=parts[1],
             softmax_segm_expsum=parts[2], kv_quant_mode=0,
         )  # fmt: skip
-        for i, (m, n) in enumerate(zip(queries, lengths, strict=True)):
-            rows = q[int(ends[i]) : int(ends[i + 1])].cpu().double()
-            keys, values = (
-                x.cpu()[table[i]].flatten(0, 1)[:n].double().repeat_interleave(4, 1) for x in (k, v)
-            )
-            scores = torch.einsum("qhd,khd->hqk", rows, keys) * 64**-0.5
-            hidden = torch.arange(n)[None, :] > torch.arange(m)[:, None] + n - m
-            weights = scores.masked_fill(hidden, float("-inf")).softmax(-1)
-            want = torch.einsum("hqk,khd->qhd", weights, values)
+        for i, n in enumerate(lengths):
+            keys, values = (x.cpu()[table[i]].flatten(0, 1)[:n] for x in (k, v))
+            want = causal_attention(q[int(ends[i]) : int(ends[i + 1])], keys, values)
             yield Check(f"{max(queries)} queries, {i}", out[int(ends[i]) : int(ends[i + 1])], want, 3e-3)
 
 
@@ -90,10 +82,8 @@ def awq(bench: Bench) -> Iterable[Check]:
         bench.randint(2**31, 2, 16, dtype=torch.int32),
     )
     scales, x = bench.randn(2, 128, dtype=torch.float16) / 16, bench.randn(21, 256, dtype=torch.float16)
-    order = torch.tensor([0, 4, 1, 5, 2, 6, 3, 7]) * 4
-    fields, origin = ((t.cpu()[..., None] >> order & 15).flatten(-2).double() for t in (packed, zeros))
-    wide = [t.repeat_interleave(128, 0) for t in (origin, scales.cpu().double())]
-    want = (fields - wide[0]) * wide[1]
+    wide = [t.repeat_interleave(128, 0) for t in (four_bits(zeros), scales.cpu().double())]
+    want = (four_bits(packed) - wide[0]) * wide[1]
     yield Check("weights", module.awq_dequantize_triton(packed, scales, zeros), want, 1e-3)
     got = module.awq_gemm_triton(x, packed, scales, zeros, 8)
     yield Check("product", got, x.cpu().double() @ want, 5e-3)
