@@ -12,6 +12,7 @@ import pytest
 import tri
 import tri.language as tl
 from tri.launch.arrays import describe
+from tri.launch.tensor_memory import is_suspect, spanned_bytes
 from tri_core.errors import ArgumentError, LaunchError
 
 
@@ -120,3 +121,29 @@ def test_masked_arrays(launched: None) -> None:
         describe(masked)
     inc[(1,)](masked.data, 8)
     np.testing.assert_array_equal(masked.data, np.ones(8))
+
+
+def test_spanned_bytes_of_views(torch: Any) -> None:
+    whole = torch.zeros(2, 16, 4, 4)
+    views = (
+        whole,
+        whole.to(memory_format=torch.channels_last),
+        whole[:, ::3],
+        whole.mT[1:],
+        whole[:0],
+        whole[0, 0].expand(5, 4, 4),
+        torch.zeros(()),
+    )
+    for view in views:
+        steps = zip(view.shape, view.stride(), strict=True)
+        last = sum((n - 1) * step for n, step in steps)
+        assert spanned_bytes(view) == (4 * (last + 1) if view.numel() else 0)
+
+
+def test_a_tensor_of_another_layout_is_not_suspect(torch: Any) -> None:
+    """Convolutions of compiled models pass channels-last tensors in every launch: the long look is for what is wrong."""
+    whole = torch.zeros(2, 16, 4, 4)
+    for sound in (whole.to(memory_format=torch.channels_last), whole[:, ::3], whole.mT, whole[:0]):
+        assert not is_suspect(sound)
+    assert is_suspect(freed(torch.zeros(4, 4).mT, 60))
+    assert is_suspect(torch.zeros(4, 4, dtype=torch.complex64).mH.imag)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tri.language.types import parse_type
 from tri.launch.dtype_names import dtype_names
 from tri.launch.mocks import DtypeArray
-from tri.launch.tensor_memory import check_memory, is_suspect
+from tri.launch.tensor_memory import check_memory, is_suspect, spanned_bytes
 from tri_core.errors import ArgumentError, LaunchError, TriError
 from tri_core.lazy_dataclasses import dataclass
 
@@ -216,14 +216,12 @@ def _describe_torch(tensor: Any) -> ArrayArgument:
 
     pointer, dtype, place = _read_torch(tensor)
     check_memory(tensor)
-    steps = zip(tensor.shape, tensor.stride(), strict=True)
-    elements = 0 if 0 in tensor.shape else 1 + sum((n - 1) * step for n, step in steps)
     device = place.device if isinstance(place, Place) else None
-    return ArrayArgument(pointer, dtype, elements * tensor.element_size(), device, True, tensor)
+    return ArrayArgument(pointer, dtype, spanned_bytes(tensor), device, True, tensor)
 
 
 def _reach_torch(tensor: Any) -> tuple[int, int]:
-    return 0, tensor.nbytes if tensor.is_contiguous() else _describe_torch(tensor).nbytes
+    return 0, spanned_bytes(tensor)
 
 
 # --- other dtypes of the same bytes ---------------------------------------------------------------------
