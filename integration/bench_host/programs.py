@@ -75,7 +75,7 @@ spent = {(file.rsplit("/", 1)[-1], name): row[3] for (file, _, name), row in sta
 parts = {
     "its source": ("kernel_source.py", "read_source"),
     "what it reads": ("dependencies.py", "watched"),
-    "its binder": ("binder.py", "make_binder"),
+    "its binder": ("first_binder.py", "__init__"),
     "key and store": ("driver.py", "compile"),
     "code in memory": ("reported.py", "load_reported"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -162,3 +162,49 @@ def test_the_systems_folders_hold_no_cache(folder: str) -> None:
 def test_a_folder_may_be_below_the_users_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert knobs.parse_folder("~/x") == tmp_path / "x"
+
+
+def test_what_is_made_of_knobs_is_made_while_they_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CACHE_SIZE", "CACHE_SHARED"):
+        monkeypatch.delenv(f"TRI_{name}", raising=False)
+    made: list[tuple[int, bool]] = []
+
+    def make() -> tuple[int, bool]:
+        made.append((knobs.get("CACHE_SIZE"), knobs.get("CACHE_SHARED")))
+        return made[-1]
+
+    ask = knobs.Made(make, "CACHE_SIZE", "CACHE_SHARED")
+    assert [ask(), ask()] == [(2 << 30, False)] * 2
+    assert len(made) == 1
+    monkeypatch.setenv("TRI_CACHE_SIZE", "17")
+    assert [ask(), ask()] == [(17, False)] * 2
+    with knobs.scope(CACHE_SHARED=True):
+        assert ask() == (17, True)
+    assert ask() == (17, False)
+    knobs.alias("CACHE_SHARED", lambda text: True)
+    try:
+        assert ask() == (17, True)
+    finally:
+        knobs.alias("CACHE_SHARED", None)
+    monkeypatch.delenv("TRI_CACHE_SIZE")
+    assert ask() == (2 << 30, False)
+
+
+@pytest.mark.parametrize("snapshot", [knobs.codegen_snapshot, knobs.plugin_snapshot])
+def test_a_snapshot_sees_each_way_to_set_a_knob(
+    snapshot: Callable[[], dict[str, object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TRI_LINE_INFO", raising=False)
+    before = snapshot()
+    assert "LINE_INFO" not in before
+    with knobs.scope(LINE_INFO=True):
+        assert snapshot()["LINE_INFO"] is True
+    knobs.alias("LINE_INFO", lambda text: True)
+    try:
+        assert snapshot()["LINE_INFO"] is True
+    finally:
+        knobs.alias("LINE_INFO", None)
+    monkeypatch.setenv("TRI_LINE_INFO", "1")
+    assert snapshot()["LINE_INFO"] is True
+    monkeypatch.delenv("TRI_LINE_INFO")
+    assert snapshot() == before

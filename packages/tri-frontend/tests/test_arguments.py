@@ -8,6 +8,7 @@ import pytest
 import tri
 import tri.language as tl
 from tri.launch.binder import make_binder
+from tri.launch.first_binder import FirstBinder
 from tri.launch.specialize import specialize
 from tri_core.errors import CompilationError, LaunchError
 
@@ -211,3 +212,43 @@ def test_size_is_no_fact_where_nobody_asks():
     assert "tt.pointer_range" not in str(signature(takes_two, large, small)[2])
     asked = make_binder(takes_two, 16, True, 1024)
     assert asked(large, small)[0] != asked(small, small)[0]
+
+
+@tri.jit
+def takes_all(x, y: tl.int64, n=3, B: tl.constexpr = 16, *, C: tl.constexpr = None):
+    pass
+
+
+@tri.jit
+def takes_four(x, y: tl.int64, n=3, B: tl.constexpr = 16):
+    pass
+
+
+CALLS = [
+    ((ARRAY, 1), {}),
+    ((ARRAY, 16, 1), {"B": 2, "num_warps": 8}),
+    ((), {"y": 5, "x": ARRAY[1:], "stream": 3}),
+    ((ARRAY, 2, 1.5, "text"), {}),
+    ((ARRAY, (1, 2), None, tl.float32), {}),
+]
+
+
+@pytest.mark.parametrize("function", [takes_four, takes_all])
+@pytest.mark.parametrize(("args", "kwargs"), CALLS)
+def test_first_calls_are_read_as_later_ones(function, args, kwargs):
+    compiled = []
+    first = FirstBinder(function, (16, True, 0), compiled.append)
+    found = [first(*args, **kwargs) for _ in range(4)]
+    assert found == [make_binder(function, 16, True)(*args, **kwargs)] * 4
+    assert len(compiled) == (2 if function is takes_four else 4)
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"), [((), {}), ((ARRAY, 1, 2, 3, 4), {}), ((ARRAY, 1), {"x": 3}), ((object(), 1), {})]
+)
+def test_first_calls_that_do_not_fit_fail_as_later_ones(args, kwargs):
+    with pytest.raises(Exception) as found:  # noqa: PT011
+        make_binder(takes_four, 16, True)(*args, **kwargs)
+    with pytest.raises(found.type) as first:
+        FirstBinder(takes_four, (16, True, 0), lambda binder: None)(*args, **kwargs)
+    assert str(first.value) == str(found.value)

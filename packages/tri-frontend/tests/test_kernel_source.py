@@ -15,7 +15,7 @@ import pytest
 
 import tri
 from tri import kernel_source
-from tri.kernel_source import read_source
+from tri.kernel_source import indexed, read_source
 from tri_core.errors import CompilationError
 
 PLAIN = """
@@ -248,6 +248,30 @@ def test_sources_end_where_inspect_says(
     for mine, theirs in zip(found, map(read_source, functions), strict=True):
         assert (mine.file, mine.first_line, mine.text) == (theirs.file, theirs.first_line, theirs.text)
         assert ast.dump(mine.tree, include_attributes=True) == ast.dump(theirs.tree, include_attributes=True)
+
+
+@pytest.mark.parametrize("name", ["odd", "argparse", "inspect", "tri.language.standard", "tri_core.knobs"])
+def test_an_index_of_a_file_knows_what_reading_finds(
+    name: str, kernel_file: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = kernel_file(ODD) if name == "odd" else importlib.import_module(name)
+    functions = [getattr(f, "fn", f) for f in _functions(module)]
+    found = [read_source(f) for f in functions]
+    index = indexed(linecache.getlines(str(module.__file__)))
+    monkeypatch.setattr(kernel_source, "definitions_of", lambda file, lines: index)
+    known = [f for f in functions if f.__code__.co_firstlineno in index]
+    assert len(known) > len(functions) // 2
+    for function, mine in zip(functions, found, strict=True):
+        theirs = read_source(function)
+        assert (mine.file, mine.first_line, mine.text) == (theirs.file, theirs.first_line, theirs.text)
+        assert set(mine.paths()) == set(theirs.paths())
+        assert ast.dump(mine.tree, include_attributes=True) == ast.dump(theirs.tree, include_attributes=True)
+
+
+def test_private_names_and_what_is_no_python_are_in_no_index() -> None:
+    lines = ["class C:\n", "    def f(self, __x):\n", "        return __x\n", "def g(x):\n", "    return x\n"]
+    assert list(indexed(lines)) == [4]
+    assert indexed(["def f(:\n"]) == {}
 
 
 def test_a_file_that_is_another_one_now_is_read_by_inspect(kernel_file: Callable[[str], ModuleType]) -> None:

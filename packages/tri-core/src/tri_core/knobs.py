@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tri_core import forks
 from tri_core.errors import OptionError
@@ -30,6 +30,7 @@ __all__ = [
     "Alias",
     "Knob",
     "KnobGroup",
+    "Made",
     "alias",
     "assign",
     "assigned",
@@ -341,11 +342,14 @@ _known: dict[str, Knob] = {knob.name: knob for knob in CORE.knobs}
 _affecting: tuple[Knob, ...] = tuple(knob for knob in CORE.knobs if knob.affects_codegen)
 #: the names of knobs' variables as ``os.environ`` keeps them
 _encoded: dict[str, Any] = {}
+#: by the identity of a tuple of knobs: that tuple, its names and those of its variables as ``os.environ`` keeps them
+_sets: dict[int, tuple[tuple[Knob, ...], frozenset[str], frozenset[Any]]] = {}
 #: these, and all of plugins
 _suspect = _affecting
 #: plugins register from any thread
 _registering = forks.Lock()
 _discover: Callable[[], object] = dict  # a call that does nothing
+_T = TypeVar("_T")
 
 
 def set_discovery(discover: Callable[[], object]) -> None:
@@ -471,11 +475,60 @@ def plugin_snapshot() -> dict[str, object]:
     return _changed_of(_suspect)
 
 
-def _changed_of(affecting: Iterable[Knob]) -> dict[str, object]:
+def _changed_of(affecting: tuple[Knob, ...]) -> dict[str, object]:
     """The values of those that differ from their default."""
     scoped = overridden()
+    if not _may_differ(affecting, scoped):
+        return {}
     values = ((knob, _value(knob, scoped)) for knob in affecting)
     return {knob.name: value for knob, value in values if value != knob.default}
+
+
+def _may_differ(asked: tuple[Knob, ...], scoped: Mapping[str, Any] | None) -> bool:
+    """False where neither a scope, nor an alias, nor the environment has any of the knobs: two questions to sets, for all of them."""
+    kept = getattr(os.environ, "_data", None)
+    if scoped is not None or kept is None:
+        return True
+    names, variables = _names_of(asked)
+    return not (names.isdisjoint(_aliases) and variables.isdisjoint(kept))
+
+
+def _names_of(asked: tuple[Knob, ...]) -> tuple[frozenset[str], frozenset[Any]]:
+    """The names of knobs, and of their variables as ``os.environ`` keeps them."""
+    found = _sets.get(id(asked))
+    if found is None or found[0] is not asked:
+        encoded = frozenset(os.environ.encodekey(knob.variable) for knob in asked)
+        found = _sets[id(asked)] = (asked, frozenset(knob.name for knob in asked), encoded)
+    return found[1], found[2]
+
+
+class Made(Generic[_T]):
+    """What ``make`` makes of the knobs called ``names``, made anew when one of them may have another value.
+
+    For knobs whose values a program's first launches ask for again and again.  Aliases may say anything at any time: where one
+    has a say, ``make`` is called each time.
+    """
+
+    def __init__(self, make: Callable[[], _T], *names: str) -> None:
+        self._make = make
+        self._names = frozenset(names)
+        self._variables: list[Any] | None = None
+        #: what the environment said of them, the epoch, the overrides, and what was made of that
+        self._made: tuple[list[Any], object, object, _T] | None = None
+
+    def __call__(self) -> _T:
+        """The value for what the knobs are now."""
+        kept = getattr(os.environ, "_data", None)
+        if kept is None or not self._names.isdisjoint(_aliases):
+            return self._make()
+        if self._variables is None:
+            self._variables = [os.environ.encodekey(_knob(name).variable) for name in sorted(self._names)]
+        epoch, scoped = EPOCH[ASSIGNED], overridden()
+        said = [kept.get(variable) for variable in self._variables]
+        made = self._made
+        if made is None or made[1] is not epoch or made[2] is not scoped or made[0] != said:
+            made = self._made = (said, epoch, scoped, self._make())
+        return made[3]
 
 
 def assign(name: str, value: Any) -> None:

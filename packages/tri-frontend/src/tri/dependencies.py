@@ -30,7 +30,8 @@ __all__ = ["Watch", "fingerprint", "forget_keys", "functions_in", "used_globals"
 
 #: this package is covered by its version and content, which every cache key holds
 _LIBRARY = "tri"
-_STANDARD = sys.stdlib_module_names - {"__main__"}
+#: packages whose names mean the same another day
+_FIXED = (sys.stdlib_module_names - {"__main__"}) | {_LIBRARY}
 #: (names, name, value): a name that must mean what it meant
 Watch = tuple[Mapping[str, Any] | Cell | Contents, str, Any]
 
@@ -46,17 +47,28 @@ class _Use:
 
 def fingerprint(function: Kernel) -> str:
     """A hash that changes when ``function``, or anything outside of it that its code depends on, does."""
+    return _fingerprint(_reach([function]))
+
+
+def _fingerprint(reached: Iterable[tuple[Any, list[_Use]]]) -> str:
     parts: list[str] = []
-    for user, uses in _reach([function]):
+    for user, uses in reached:
         parts.append(_own_text(user))
         parts.extend(f"{use.path}={_text(use.value)}" for use in uses if not _is_code(use.value))
     return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
 
 
-def watched(functions: Iterable[Kernel]) -> tuple[Watch, ...]:
-    """What ``functions`` and what they call read: where a name stands for another value, they are other kernels."""
+def watched(function: Kernel, passed: Iterable[Kernel] = ()) -> tuple[Watch, ...]:
+    """What ``function``, functions ``passed`` to it and what they call read: where a name stands for another value, they are other kernels.
+
+    What is found is the function's key, too, where it has none yet: it is read once for both.
+    """
+    reached = list(_reach([function]))
+    if "cache_key" not in vars(function):
+        vars(function)["cache_key"] = _fingerprint(reached)
+    passed = list(passed)
     found: dict[tuple[int, str], Watch] = {}
-    for _, uses in _reach(functions):
+    for _, uses in _reach([function, *passed]) if passed else reached:
         for use in uses:
             for space, name, value in use.links:
                 if space.get(name) is value:
@@ -241,7 +253,7 @@ def _resolve(path: str, spaces: tuple[Mapping[str, Any], ...]) -> _Use | None:
 def _has_users_attributes(owner: Any) -> bool:
     """Whether attributes of ``owner`` may be other ones another day: not those of values, nor of libraries."""
     if isinstance(owner, ModuleType):
-        return _root(owner.__name__) not in _STANDARD | {_LIBRARY}
+        return _root(owner.__name__) not in _FIXED
     return not isinstance(owner, (Kernel, FunctionType, dtype, Structure, tuple, int, float, str))
 
 

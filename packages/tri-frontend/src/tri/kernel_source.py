@@ -8,12 +8,14 @@ import linecache
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
+from functools import partial
 from typing import Any
 
+from tri.source_index import Definition, definitions_of
 from tri_core.errors import CompilationError, SourceLocation
 from tri_core.lazy_dataclasses import dataclass
 
-__all__ = ["KernelSource", "read_source", "source_of_text"]
+__all__ = ["KernelSource", "indexed", "read_source", "source_of_text"]
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 #: fields of nodes that hold a kind or a value, in which no name stands
@@ -22,15 +24,22 @@ _WITHOUT_NAMES = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "kind", "ty
 
 @dataclass
 class KernelSource:
-    """``tree`` has the lines and columns of ``file``; ``text`` begins with ``def`` and is dedented."""
+    """The source of a function: ``text`` begins with ``def`` and is dedented.  ``parsed``: its tree, or what makes it."""
 
     file: str
     first_line: int
     text: str
-    tree: ast.FunctionDef
+    parsed: ast.FunctionDef | Callable[[], ast.FunctionDef]
     _assigned: dict[ast.AST, tuple[str, ...]] = field(default_factory=dict, repr=False)
     _returning: frozenset[ast.AST] | None = field(default=None, repr=False)
     _paths: tuple[str, ...] | None = field(default=None, repr=False)
+
+    @property
+    def tree(self) -> ast.FunctionDef:
+        """The syntax tree, with the lines and columns of ``file``."""
+        if not isinstance(self.parsed, ast.FunctionDef):
+            self.parsed = self.parsed()
+        return self.parsed
 
     def locate(self, node: ast.AST) -> SourceLocation:
         """The place of ``node`` in the user's file, with its line."""
@@ -149,6 +158,11 @@ def _definition(function: Callable[..., Any]) -> KernelSource | None:
     file, first_line = code.co_filename, code.co_firstlineno
     linecache.checkcache(file)
     lines = linecache.getlines(file)
+    known = definitions_of(file, lines).get(first_line)
+    if known is not None and known.name == code.co_name:
+        text = _dedented(lines[known.first - 1 : known.last])
+        parse = partial(_parsed, lines[first_line - 1 : known.last], first_line)
+        return KernelSource(os.path.abspath(file), first_line, text, parse, _paths=known.paths)
     reached = max((line for _, _, line in code.co_lines() if line), default=first_line)
     end = _end(lines, first_line - 1, reached)
     if end is None:
@@ -165,6 +179,41 @@ def _definition(function: Callable[..., Any]) -> KernelSource | None:
     _mangle(tree, function)
     text = _dedented(lines[tree.lineno - 1 : _last(lines, tree, end)])
     return KernelSource(os.path.abspath(file), first_line, text, tree)
+
+
+def _parsed(lines: Sequence[str], first_line: int) -> ast.FunctionDef:
+    """The tree of a definition that is known to be one."""
+    found = _parse(lines, first_line)
+    assert isinstance(found, ast.FunctionDef)
+    return found
+
+
+def indexed(lines: Sequence[str]) -> dict[int, Definition]:
+    """The definitions of the file of ``lines``, by their first lines; those are left out of which :func:`read_source` may think otherwise.
+
+    Left out are functions with private names, which classes change, and all where the file is no Python.
+    """
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError):
+        return {}
+    found: dict[int, Definition] = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef) or node.end_lineno is None:
+            continue
+        first_line = min((node.lineno, *(each.lineno for each in node.decorator_list)))
+        end = _end(lines, first_line - 1, node.end_lineno)
+        if end is None or _has_private_names(node):
+            continue
+        last = _last(lines, node, end)
+        paths = KernelSource("", first_line, "", node).paths()
+        found[first_line] = Definition(node.name, node.lineno, last, paths)
+    return found
+
+
+def _has_private_names(tree: ast.FunctionDef) -> bool:
+    names = (getattr(node, name, None) for node in ast.walk(tree) for name in ("id", "arg", "attr"))
+    return any(isinstance(name, str) and name.startswith("__") and not name.endswith("__") for name in names)
 
 
 def _end(lines: Sequence[str], first: int, reached: int) -> int | None:

@@ -169,6 +169,55 @@ def test_what_was_recorded_is_all_that_a_run_needs(
     loaded.run(100, block=32)
 
 
+def test_sources_are_not_parsed_while_a_bundle_is_served(
+    program: Callable[[], Any],
+    elsewhere: Callable[[], None],
+    workers: Executor,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bundle = tmp_path / "b.tribundle"
+    found = record(program, tmp_path / "m.jsonl", lambda p: p.run(128))
+    elsewhere()
+    serving.warm(found, bundle, executor=workers)
+    elsewhere()
+    loaded = program()
+    with serving.serve(bundle), monkeypatch.context() as patch:
+        patch.setattr("ast.parse", None)
+        loaded.run(128)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value"),
+    [
+        ("x * 0.5", "x * 0.25", 1),  # of a function that the kernel calls
+        ("half(tl.load(x_ptr + at, at < n)) * FACTOR", "half(tl.load(x_ptr + at, at < n)) * (FACTOR - 2)", 1),
+        ("import numpy as np\n", "import numpy as np\n\n\n", 2),  # elsewhere in the file
+    ],
+)
+def test_a_file_that_changed_is_launched_as_it_is(
+    program: Callable[[], Any],
+    elsewhere: Callable[[], None],
+    workers: Executor,
+    tmp_path: Path,
+    old: str,
+    new: str,
+    value: int,
+) -> None:
+    bundle = tmp_path / "b.tribundle"
+    found = record(program, tmp_path / "m.jsonl", lambda p: p.run(128))
+    elsewhere()
+    serving.warm(found, bundle, executor=workers)
+    elsewhere()
+    (tmp_path / "served_program.py").write_text(MODULE.replace(old, new))
+    loaded = program()
+    x, o = np.ones(64, np.float32), np.zeros(64, np.float32)
+    with serving.serve(bundle, missing="log") as served:
+        loaded.scale[(1,)](x, o, 64, FACTOR=4, BLOCK=64)
+        assert (o == value).all()
+        assert len(served.coverage().missing) == (value == 1)
+
+
 def test_a_choice_of_a_tuner_is_kept_and_its_trials_are_not(
     program: Callable[[], Any], elsewhere: Callable[[], None], workers: Executor, tmp_path: Path
 ) -> None:

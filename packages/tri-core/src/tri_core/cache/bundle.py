@@ -80,6 +80,7 @@ class Bundle:
 
     def __init__(self, path: Path, secret: bytes | None = None, *, shared: bool = False) -> None:
         self.path = Path(path).absolute()
+        self._name = str(self.path)
         self.used: set[str] = set()
         self._warned = False
         try:
@@ -173,17 +174,28 @@ class Bundle:
         if place is None:
             return None
         offset, size = place
+        usual = _LENGTHS.size + len(_FOLDER) + len(key)
         try:
-            # opened anew: a position that forked children share is nobody's
-            with open(self.path, "rb", buffering=0) as file:
-                file.seek(offset)
-                header = file.read(_LENGTHS.size)
-                if len(header) < _LENGTHS.size:
+            # opened anew: a position that forked children share is nobody's, and a file that was replaced is not read on
+            descriptor = os.open(self._name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            try:
+                os.lseek(descriptor, offset, os.SEEK_SET)
+                found = os.read(descriptor, usual + size)
+                if len(found) < _LENGTHS.size:
                     return None
-                file.seek(sum(_LENGTHS.unpack(header)), os.SEEK_CUR)
-                return file.read(size)
+                begin = _LENGTHS.size + sum(_LENGTHS.unpack_from(found))
+                while (
+                    len(found) < begin + size
+                ):  # more was added to its header, or the system gives less at a time
+                    more = os.read(descriptor, begin + size - len(found))
+                    if not more:
+                        return None
+                    found += more
+            finally:
+                os.close(descriptor)
         except OSError:
             return None
+        return found[begin : begin + size]
 
     def _warn_once(self) -> None:
         if not self._warned:

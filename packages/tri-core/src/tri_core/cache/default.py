@@ -24,12 +24,12 @@ __all__ = ["default_store", "forget_bundles", "forget_remotes", "open_bundle", "
 
 def default_store() -> Store:
     """The store that the knobs name now; the user's cache folder by default."""
-    directory = knobs.get("CACHE_DIR")
+    directory, size, shared, layers = _own()
     return _store(
         directory if directory is not None else _user_folder(),
-        knobs.get("CACHE_SIZE"),
-        knobs.get("CACHE_SHARED"),
-        knobs.get("CACHE_LAYERS"),
+        size,
+        shared,
+        layers,
         served_bundle(),
         _named_remote(),
     )
@@ -37,8 +37,30 @@ def default_store() -> Store:
 
 def served_bundle() -> Bundle | None:
     """The bundle that ``TRI_BUNDLE`` names; None without one, and, with a warning, where it cannot be used."""
-    path = knobs.get("BUNDLE")
-    return None if path is None else _bundle(path, knobs.get("BUNDLE_KEY"), knobs.get("CACHE_SHARED"))
+    path, key_file, shared = _served()
+    return None if path is None else _bundle(path, key_file, shared)
+
+
+#: what the knobs say: read once while they stay, since every first launch of a kernel asks for the store
+_own: knobs.Made[tuple[Path | None, int, bool, tuple[Path, ...]]] = knobs.Made(
+    lambda: (
+        knobs.get("CACHE_DIR"),
+        knobs.get("CACHE_SIZE"),
+        knobs.get("CACHE_SHARED"),
+        knobs.get("CACHE_LAYERS"),
+    ),
+    "CACHE_DIR",
+    "CACHE_SIZE",
+    "CACHE_SHARED",
+    "CACHE_LAYERS",
+)
+_served: knobs.Made[tuple[Path | None, Path | None, bool]] = knobs.Made(
+    lambda: (knobs.get("BUNDLE"), knobs.get("BUNDLE_KEY"), knobs.get("CACHE_SHARED")),
+    "BUNDLE",
+    "BUNDLE_KEY",
+    "CACHE_SHARED",
+)
+_elsewhere: knobs.Made[str | None] = knobs.Made(lambda: knobs.get("CACHE_REMOTE"), "CACHE_REMOTE")
 
 
 def open_bundle(path: Path, key_file: Path | None = None, *, shared: bool = False) -> Bundle:
@@ -92,7 +114,7 @@ def open_remote(url: str | None = None) -> Remote:
 
 def _named_remote() -> Remote | None:
     """The remote store that the knobs name; None without one, and, with one warning, where it cannot be used."""
-    address = knobs.get("CACHE_REMOTE")
+    address = _elsewhere()
     if address is None or address in _refused:
         return None
     try:

@@ -90,6 +90,7 @@ class Store:
     ) -> None:
         self.remote = remote
         self.directory = Path(directory).absolute()
+        self._folder = os.path.join(self.directory, "")
         self.layers = tuple(layers)
         self.is_read_only = is_read_only
         self.max_bytes = max_bytes
@@ -100,9 +101,13 @@ class Store:
 
     def path(self, key: str) -> Path:
         """Where the entry of ``key`` lies; CacheError for a key that is not a plain word."""
+        return Path(self._name(key))
+
+    def _name(self, key: str) -> str:
+        """:meth:`path` as text, in a fifth of the time."""
         if not _KEY.fullmatch(key):
             raise CacheError(f"{key!r} is not a cache key", remedy="use a hexadecimal digest")
-        return self.directory / key[:2] / f"{key}{SUFFIX}"
+        return f"{self._folder}{key[:2]}{os.sep}{key}{SUFFIX}"
 
     def is_trusted(self) -> bool:
         """Whether nobody else can write to the store; True, but not for good, while there is no folder."""
@@ -135,11 +140,11 @@ class Store:
         return payload
 
     def _own(self, key: str) -> bytes | None:
-        path = self.path(key)
+        path = self._name(key)
         if not self.is_trusted():
             return None
         try:
-            with open(path, "rb", opener=_open_at_once) as file:
+            with open(path, "rb", buffering=0, opener=_open_at_once) as file:
                 status = os.fstat(file.fileno())
                 content = file.read() if self._is_entry(path, status) else b""
         except OSError as error:
@@ -166,7 +171,7 @@ class Store:
             logger.warning("damaged cache entry %s is dropped and made anew", path)
         self.discard(key)
 
-    def _is_entry(self, path: Path, status: os.stat_result) -> bool:
+    def _is_entry(self, path: str, status: os.stat_result) -> bool:
         """Whether a file may be read: a regular one (a pipe would make readers wait) that nobody else can write."""
         found = None if stat.S_ISREG(status.st_mode) else "is not a file"
         if found is None and not self.shared:

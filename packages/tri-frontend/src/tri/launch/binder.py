@@ -22,7 +22,7 @@ from tri.language.types import ALL_DTYPES
 from tri.launch.readers import Rules, readers, static_fact
 from tri_core.errors import LaunchError
 
-__all__ = ["Binder", "make_binder", "rules_of"]
+__all__ = ["Binder", "make_binder", "refuse_keywords", "rules_of"]
 
 #: arguments to (facts of all parameters, values of those that are not constexpr, options)
 Binder = Callable[..., tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]]
@@ -49,7 +49,7 @@ def _annotated_type(text: str) -> str:
 
 def make_binder(function: Kernel, divisibility: int, equal_to_one: bool, small_array: int = 0) -> Binder:
     """The binder of ``function`` for targets that specialize so; see :class:`tri_core.abi.KernelABI`."""
-    _refuse_keywords(function)
+    refuse_keywords(function)
     own = _prefix([p.name for p in function.params])
     names: dict[str, Any] = {f"{own}type": type, f"{own}int": int, f"{own}fact": static_fact}
     body: list[str] = []
@@ -78,7 +78,8 @@ def _prefix(taken: Sequence[str]) -> str:
     return prefix
 
 
-def _refuse_keywords(function: Kernel) -> None:
+def refuse_keywords(function: Kernel) -> None:
+    """LaunchError for a function that takes keywords of any name."""
     for parameter in function.params:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             raise LaunchError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tri.context import Choice, chosen, without_arrays
@@ -16,11 +17,12 @@ from tri.dependencies import Watch, forget_keys, functions_in, watched
 from tri.launch import compiled
 from tri.launch.arrays import Place, describe
 from tri.launch.asynchronous import FutureKernel, active_mode
-from tri.launch.binder import Binder, make_binder
+from tri.launch.binder import Binder
 from tri.launch.calls import call_site, hashable
 from tri.launch.checks import Grid, check_place, checked_grid, checked_options
 from tri.launch.failures import explained
 from tri.launch.fast_launch import Environment, FastLaunchTable, Loaded, RecordedCall
+from tri.launch.first_binder import FirstBinder
 from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT, LaunchFacts
 from tri.launch.host_memory import device_for, host_memory_for, may_be_mapped, refusal, with_mapped
 from tri.launch.mocks import mocked, num_mocked
@@ -122,9 +124,15 @@ class Dispatcher:
 
     def _for_rules(self, rules: _Rules) -> tuple[Binder, dict[Any, Entry]]:
         if rules not in self._binders:
-            self._binders[rules] = make_binder(self.function, *rules)
+            self._binders[rules] = FirstBinder(self.function, rules, partial(self._settle, rules))
             self._tables[rules] = {}
         return self._binders[rules], self._tables[rules]
+
+    def _settle(self, rules: _Rules, binder: Binder) -> None:
+        """Read arguments by ``binder`` from now on, which was compiled for that."""
+        self._binders[rules] = binder
+        if rules == _USUAL:
+            self._bind = binder
 
     def forget(self) -> None:
         """Drop every bound launch."""
@@ -149,7 +157,7 @@ class Dispatcher:
         new = [function for function in passed if function not in self._passed]
         if new or not self._watched:
             self._passed.update(dict.fromkeys(new))
-            self._watched = watched([self.function, *self._passed])
+            self._watched = watched(self.function, self._passed)
 
     def read(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -419,8 +427,8 @@ class Dispatcher:
     ) -> tuple[Entry, tuple[Any, ...]]:
         """The entry for a new key, made now, and the values for it."""
         key = self._key(facts, choice, options)
-        self._watch(facts)
         try:
+            self._watch(facts)
             redirect = self._redirects.get(key)
             if redirect is None:
                 version = specialize(self.function, facts, _USUAL[0])
