@@ -36,6 +36,6 @@ def profile(target: Target) -> ConformanceProfile:
         sums = bound(test="language/dot-fp8/fp8e5-32x64x64-w8", ulp=_SUMS_ULP, reason=_SUMS_REASON)
         found = replace(found, accuracy=(exp, sums) if target.has("wgmma") else (exp,))
     kind = getattr(plugin_records, "Assembly", None)
-    if kind is None or target.key.simulated:
+    if kind is None or (target.key.simulated and not target.key.level):
         return found
     return replace(found, assembly=kind(text=_COMPLEMENT, constraints="=r,r"))

@@ -8,7 +8,7 @@ from tri_backend_nvidia.cubin import cubin_stage
 from tri_backend_nvidia.mma import matrix_instructions
 from tri_backend_nvidia.options import NvidiaOptions, check_launch, nvidia_options, registers_per_thread
 from tri_backend_nvidia.primitives import NvidiaPrimitives
-from tri_backend_nvidia.ptx import ptx_stage
+from tri_backend_nvidia.ptx import ptx_stage, text_stage
 from tri_backend_nvidia.scaled_dots import AccelerateDotScaled, scaled_dots
 from tri_backend_nvidia.schedule import ChooseSchedule, HopperPolicy, Machine, producer
 from tri_backend_nvidia.schedule.costs import ADDRESS_REGISTERS
@@ -41,7 +41,7 @@ from tri_gpu_dialect.policies.gpu import AsyncPolicy, DotPolicy, PipelinePolicy
 from tri_gpu_dialect.transforms.pipeline.passes import pipeline_passes
 from tri_gpu_dialect.transforms.pipeline.strategies import AsyncCopy
 
-__all__ = ["make_primitives", "pipeline", "policy", "simulated"]
+__all__ = ["make_primitives", "pipeline", "policy", "simulated", "text_level"]
 
 
 #: of a second-level cache, as far as programs should fill it: two thirds of the 50 MB of an H100, where keys and values of 16 heads were
@@ -236,3 +236,11 @@ def simulated(target: Target, given: CommonOptions) -> Pipeline:
     options = nvidia_options(given)
     check_launch(target, options)
     return simulated_pipeline(_ttgir(target, options), make_primitives, _table, _ttir(target, options))
+
+
+def text_level(target: Target, given: CommonOptions) -> Pipeline:
+    """The stages of the text level: as on the device, up to the text that an assembler is given."""
+    options = nvidia_options(given)
+    check_launch(target, options)
+    llir = llir_stage(make_primitives, _table, target, lines=True)
+    return Pipeline(stages=(_ttir(target, options), _ttgir(target, options), llir, ptx_stage(), text_stage()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tri_core.api import BackendInfo, LanguageExtension, Simulation, hookimpl
+from tri_core.api import BackendInfo, LanguageExtension, SimulatedLevel, Simulation, hookimpl
 
 if TYPE_CHECKING:
     from tri_core.api import (
@@ -148,12 +148,13 @@ def tri_policy(target: Target, options: CommonOptions) -> Policy:
 
 @hookimpl
 def tri_simulation(target: Target) -> Simulation:
-    """ttir, ttgir, and the machine ops."""
+    """ttir, ttgir, and the machine ops; as level ``text``, PTX."""
     del target
-    from tri_backend_nvidia.pipeline import simulated
-    from tri_backend_nvidia.simulation import externals
+    from tri_backend_nvidia.pipeline import simulated, text_level
+    from tri_backend_nvidia.simulation import decode_text, externals
 
-    return Simulation(pipeline=simulated, externals=externals)
+    levels = {"text": SimulatedLevel(pipeline=text_level, decode=decode_text)}
+    return Simulation(pipeline=simulated, externals=externals, levels=levels)
 
 
 @hookimpl

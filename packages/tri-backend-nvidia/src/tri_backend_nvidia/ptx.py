@@ -7,10 +7,11 @@ import re
 from tri_backend_nvidia.libdevice import libdevice
 from tri_backend_nvidia.options import nvidia_options
 from tri_backend_nvidia.ptx_libraries import PTX, with_functions
+from tri_backend_nvidia.ptxas import every
 from tri_core.api import CodegenRequest, InternalError, Stage, StageContext, StageResult
 from tri_core.extern_libraries import BITCODE, Kind, paths_by_kind
 
-__all__ = ["entry_points", "ptx_stage"]
+__all__ = ["entry_points", "ptx_stage", "text_stage"]
 
 _ENTRY = re.compile(r"^\.visible \.entry (\w+)\(", re.MULTILINE)
 _TARGET = re.compile(r"^(\.target \w+), debug$", re.MULTILINE)
@@ -63,3 +64,14 @@ def _run(llvm_ir: str, context: StageContext) -> StageResult:
 def ptx_stage() -> Stage:
     """From LLVM IR text to PTX text."""
     return Stage(name="ptx", kind="text", run=_run)
+
+
+def _rewritten(ptx: str, context: StageContext) -> StageResult:
+    text, steps = every(context.target.key.arch).apply(ptx)
+    attrs = {"ptx_rewritings": list(steps)} if steps else {}
+    return StageResult(artifact=text, entry_points=entry_points(text), attrs=attrs)
+
+
+def text_stage() -> Stage:
+    """From PTX text to that which an assembler is given: with all that any version of ptxas gets wrong said otherwise."""
+    return Stage(name="text", kind="text", run=_rewritten, final=True)

@@ -1,4 +1,4 @@
-"""Functions that the driver brings, for the simulator."""
+"""What the simulator needs: functions that the driver brings, and the text level."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 
 from tri_core.api import SimulationError
 from tri_gpu_dialect.lowering import SimulatedCTA
+from tri_runtime.simulator import Executable
 from tri_runtime.simulator.functions import FUNCTIONS, function, multiply_high
 
-__all__ = ["externals"]
+__all__ = ["decode_text", "externals"]
 
 
 def externals() -> Mapping[str, Callable[..., Sequence[Any]]]:
@@ -21,6 +22,13 @@ def externals() -> Mapping[str, Callable[..., Sequence[Any]]]:
     }
     high = {f"__nv_{name}": _over_threads(multiply_high) for name in ("umulhi", "umul64hi")}
     return {**library, **high, "__assertfail": _assertion_failed}
+
+
+def decode_text(image: bytes, entry: str) -> Executable:
+    """The kernel ``entry`` of PTX text, for the simulator's CTAs."""
+    from tri_backend_nvidia.text import TextProgram
+
+    return TextProgram(image.decode(), entry)
 
 
 def _over_threads(call: Callable[..., Any]) -> Callable[..., Sequence[Any]]:

@@ -78,6 +78,7 @@ from tri_core.plugin_records import (
     LanguageExtension,
     Observer,
     Policy,
+    SimulatedLevel,
     Simulation,
 )
 from tri_core.runtime import (
@@ -181,6 +182,7 @@ __all__ = [
     "RaceAccess",
     "RemoteCacheError",
     "Runtime",
+    "SimulatedLevel",
     "Simulation",
     "SimulationError",
     "SourceLocation",

@@ -14,6 +14,7 @@ from tri_core.plugin_records import (
     LanguageExtension,
     Observer,
     Policy,
+    SimulatedLevel,
     Simulation,
 )
 
@@ -29,5 +30,6 @@ __all__ = [
     "LanguageExtension",
     "Observer",
     "Policy",
+    "SimulatedLevel",
     "Simulation",
 ]

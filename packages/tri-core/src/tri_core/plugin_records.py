@@ -26,6 +26,7 @@ __all__ = [
     "LanguageExtension",
     "Observer",
     "Policy",
+    "SimulatedLevel",
     "Simulation",
 ]
 
@@ -69,16 +70,30 @@ class DevicePerformance:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SimulatedLevel:
+    """Another level of a backend's code that the simulator runs: text for an assembler, or an object.
+
+    ``pipeline``: the stages to its image; ``decode``: of the image and the kernel's name what the simulator's CTAs run
+    (``tri_runtime.simulator.Executable``), asked for once per kernel.
+    """
+
+    pipeline: Callable[[Target, CommonOptions], Pipeline]
+    decode: Callable[[bytes, str], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Simulation:
     """What the simulator needs of a backend beyond ``TargetSpec.memories`` and the machine ops' own meanings.
 
     ``pipeline``: the stages from TTIR to a last one that makes text of a module in the ``llvm`` dialect with
     machine ops; ``externals``: functions that the vendor's driver brings, ``symbol -> function`` of the CTA and
-    the operands (NumPy arrays over its threads) to a sequence of results, asked for once.
+    the operands (NumPy arrays over its threads) to a sequence of results, asked for once.  ``levels``: others, by name,
+    which a target names (``sim:backend:arch:level=text``).
     """
 
     pipeline: Callable[[Target, CommonOptions], Pipeline]
     externals: Callable[[], Mapping[str, Callable[..., Sequence[Any]]]] = dict
+    levels: Mapping[str, SimulatedLevel] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,6 +31,7 @@ __all__ = [
 
 #: the device kind of simulated targets, and the prefix of their names
 SIMULATED_KIND = "sim"
+_LEVEL = "level="
 
 
 @dataclass(frozen=True, order=True)
@@ -39,13 +40,15 @@ class TargetKey:
 
     A feature that ends in ``+`` or ``-`` is a mode that the code needs on or off; one that does not is there.
 
-    A ``simulated`` key, written ``sim:backend:arch``, is that of the same code for the simulator.
+    A ``simulated`` key, written ``sim:backend:arch``, is that of the same code for the simulator; one with a ``level``
+    (``sim:backend:arch:level=text``) runs there at another level than the last one before LLVM.
     """
 
     backend: str
     arch: str = ""
     features: tuple[str, ...] = ()
     simulated: bool = False
+    level: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -58,13 +61,17 @@ class TargetKey:
     @classmethod
     def _parse(cls, name: str, text: str, *, simulated: bool) -> Self:
         backend, _, rest = name.partition(":")
-        first, *modes = rest.split(":")
+        first, *given = rest.split(":")
+        levels = [each.removeprefix(_LEVEL) for each in given if simulated and each.startswith(_LEVEL)]
+        modes = [each for each in given if not simulated or not each.startswith(_LEVEL)]
         arch, *features = first.split("+")
         if wrong := [mode for mode in modes if not re.fullmatch(r"\w+[+-]", mode)]:
             raise TargetError(
                 f"{text!r}: {wrong[0]!r} is no mode of a processor",
                 remedy="write it as on or off: vendor:arch:mode+ or vendor:arch:mode-",
             )
+        if len(levels) > 1 or levels == [""]:
+            raise TargetError(f"{text!r} names {len(levels)} levels", remedy=f"write one: {_LEVEL}text")
         if simulated and not arch:
             raise TargetError(
                 f"{text!r} names no architecture to simulate",
@@ -74,13 +81,19 @@ class TargetKey:
             raise TargetError(
                 f"{text!r} is not a target", remedy="write backend:arch, or the backend's name alone"
             )
-        return cls(backend, arch, tuple(sorted((*features, *modes))), simulated)
+        return cls(backend, arch, tuple(sorted((*features, *modes))), simulated, *levels)
+
+    @property
+    def real(self) -> Self:
+        """The key of the device that a simulated one stands for."""
+        return dataclasses.replace(self, simulated=False, level="")
 
     def __str__(self) -> str:
         modes = "".join(f":{f}" for f in self.features if f.endswith(("+", "-")))
         features = "".join(f"+{f}" for f in self.features if not f.endswith(("+", "-")))
         name = self.backend + (f":{self.arch}" if self.arch else "") + features + modes
-        return f"{SIMULATED_KIND}:{name}" if self.simulated else name
+        level = f":{_LEVEL}{self.level}" if self.level else ""
+        return f"{SIMULATED_KIND}:{name}{level}" if self.simulated else name
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tri_backend_nvidia.ptxas.registers import (
 )
 from tri_backend_nvidia.ptxas.report import Usage, parse_usage
 from tri_backend_nvidia.ptxas.rewritings import Rewriting
-from tri_backend_nvidia.ptxas.sound import Sound, sound
+from tri_backend_nvidia.ptxas.sound import Sound, every, sound
 from tri_backend_nvidia.ptxas.version import architectures_of_ptxas, version_of_ptxas
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "all_under_way",
     "architectures_of_ptxas",
     "assemble",
+    "every",
     "faults",
     "given_up",
     "identity",

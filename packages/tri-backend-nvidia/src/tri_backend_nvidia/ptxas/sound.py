@@ -10,7 +10,7 @@ from tri_backend_nvidia.ptxas.rewritings import Rewriting
 from tri_backend_nvidia.ptxas.version import version_of_ptxas
 from tri_core.lazy_dataclasses import dataclass
 
-__all__ = ["Sound", "sound"]
+__all__ = ["Sound", "every", "sound"]
 
 #: without one of these nothing is ever rewritten
 _SUSPECT = re.compile(
@@ -45,3 +45,8 @@ def sound(program: Path, architecture: str) -> Sound:
     """The pass for the ptxas at ``program`` and ``architecture`` (``"sm_90a"``)."""
     version = version_of_ptxas(program)
     return Sound(version, rewritings(version, architecture))
+
+
+def every(architecture: str) -> Sound:
+    """The pass for a ptxas of which nothing is known: all rewritings for ``architecture``."""
+    return Sound(None, rewritings(None, architecture))

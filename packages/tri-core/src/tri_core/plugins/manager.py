@@ -181,9 +181,14 @@ class PluginManager:
 
     def _simulated(self, key: TargetKey) -> Target:
         """The target of the simulated device: the code is that of the real one, the runtime is not."""
-        real = self.target(dataclasses.replace(key, simulated=False))
-        self._check_simulated(real)
-        renamed = dataclasses.replace(real.key, simulated=True)
+        real = self.target(key.real)
+        levels = self.simulation(real).levels
+        if key.level and key.level not in levels:
+            raise TargetError(
+                f"{key}: backend {key.backend!r} has no level {key.level!r} to simulate",
+                remedy=f"its levels: {', '.join(levels) or 'none'}; or leave :level= out",
+            )
+        renamed = dataclasses.replace(real.key, simulated=True, level=key.level)
         return dataclasses.replace(real, key=renamed, device_kind=SIMULATED_KIND)
 
     def _check_simulated(self, target: Target) -> None:
@@ -231,7 +236,7 @@ class PluginManager:
         if target.key.simulated:
             raise Unsupported(
                 f"{target} runs in the simulator, which C programs cannot call",
-                remedy=f"compile for {dataclasses.replace(target.key, simulated=False)}",
+                remedy=f"compile for {target.key.real}",
             )
         if "tri_aot" not in self.owner(backend)[1].hooks:
             raise Unsupported(
@@ -314,7 +319,9 @@ class PluginManager:
     def _owners_pipeline(self, target: Target, options: CommonOptions) -> Pipeline:
         backend = target.key.backend
         if target.key.simulated:
-            made = self.simulation(target).pipeline(target, options)
+            simulation, level = self.simulation(target), target.key.level
+            pipeline = simulation.levels[level].pipeline if level else simulation.pipeline
+            made = pipeline(target, options)
         else:
             made = self._ask("tri_pipeline", backend, target=target, options=options)
         return validation.check_pipeline(backend, made)

@@ -218,13 +218,14 @@ class _LowerToLLVM:
     table: TableFactory
     passes: PassList
     module_attributes: Mapping[str, str] = field(default_factory=dict)
+    lines: bool = False
 
     def __call__(self, module: ir.Module, context: StageContext) -> StageResult:
         lowered, words = _machine_level(module, context, self.primitives, self.table)
         for name, value in self.module_attributes.items():
             lowered.module.operation.attributes[name] = ir.StringAttr.get(value)
         self.passes.run("llir", lowered.module, context)
-        if context.knobs.get("LINE_INFO"):
+        if self.lines or context.knobs.get("LINE_INFO"):
             run_passes(lowered.module, f"{_LINE_INFO}{{emission-kind={words.line_info}}}")
         return _result(lowered, to_llvm_text(lowered.module), words)
 
@@ -294,13 +295,15 @@ def simulated_pipeline(
     return Pipeline(stages=(ttir or ttir_stage(), ttgir, last))
 
 
-def llir_stage(primitives: PrimitivesFactory, table: TableFactory, target: Target) -> Stage:
+def llir_stage(
+    primitives: PrimitivesFactory, table: TableFactory, target: Target, *, lines: bool = False
+) -> Stage:
     """The stage ``llir``: from a TTGIR module to LLVM IR text.
 
     ``primitives(target, options, threads_per_warp, num_warps)``, all warps of a CTA counted, gives the vendor's words and
     ``table(target, options)`` the rules: :func:`tri_gpu_dialect.lowering.generic_table` plus what plugins
     add through ``tri_lowering``.  Passes at the anchor ``llir.machine`` see the ``llvm`` dialect with machine
-    ops, those at ``llir.end`` plain ``llvm``.  The result's resources hold ``shared`` in bytes.
+    ops, those at ``llir.end`` plain ``llvm``.  ``lines``: the text has source lines whether a knob asks for them or not.  The result's resources hold ``shared`` in bytes.
     """
     llvm = target.spec.llvm
     attributes = {}
@@ -308,5 +311,7 @@ def llir_stage(primitives: PrimitivesFactory, table: TableFactory, target: Targe
         attributes = {"llvm.target_triple": llvm.triple, "llvm.data_layout": llvm.data_layout}
         attributes = {name: value for name, value in attributes.items() if value}
     passes = PassList([Anchor("llir.machine"), EmitMachineOps(), Anchor("llir.end")])
-    run = _LowerToLLVM(primitives=primitives, table=table, passes=passes, module_attributes=attributes)
+    run = _LowerToLLVM(
+        primitives=primitives, table=table, passes=passes, module_attributes=attributes, lines=lines
+    )
     return Stage(name="llir", kind="text", run=run, passes=passes)

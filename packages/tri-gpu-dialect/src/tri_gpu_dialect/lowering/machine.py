@@ -57,10 +57,13 @@ class SimulatedCTA(Protocol):
 
     num_threads: int
     threads_per_warp: int
-    #: whether each thread takes part in the present op
-    active: Array
     program_id: tuple[int, int, int]
     num_programs: tuple[int, int, int]
+
+    @property
+    def active(self) -> Array:
+        """Whether each thread takes part in the present op."""
+        ...
 
     def memory(self, space: int) -> SimulatedMemory:
         """The memory of LLVM address space ``space``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tri_runtime.simulator.clocks import Clocks
-from tri_runtime.simulator.cta import CTA, as_cta
+from tri_runtime.simulator.cta import CTA, Executable, as_cta
 from tri_runtime.simulator.launch import Machine, simulate
 from tri_runtime.simulator.memory import Access, Allocation, Memory
 from tri_runtime.simulator.program import External, Program
@@ -16,6 +16,7 @@ __all__ = [
     "Access",
     "Allocation",
     "Clocks",
+    "Executable",
     "External",
     "Machine",
     "Memory",

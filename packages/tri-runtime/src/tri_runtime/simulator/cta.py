@@ -22,12 +22,12 @@ from tri_runtime.simulator.cluster import Cluster, Share
 from tri_runtime.simulator.copies import AsyncCopies, BlockStores
 from tri_runtime.simulator.memory import Memory
 from tri_runtime.simulator.repetition import Flow, Repetition
-from tri_runtime.simulator.scene import Scene, numbers
+from tri_runtime.simulator.scene import Place, Scene, numbers
 from tri_runtime.simulator.schedule import Schedule
 from tri_runtime.simulator.synchronization import Barriers, Phases
 from tri_runtime.simulator.warps import WarpOrder
 
-__all__ = ["CTA", "Code", "Step", "as_cta"]
+__all__ = ["CTA", "Code", "Executable", "Step", "as_cta"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -70,6 +70,24 @@ class Code(Protocol):
     @property
     def collectives(self) -> Sequence[Sequence[int]]:
         """Of each block the steps that several warps do together, in order."""
+        ...
+
+
+class Executable(Code, Protocol):
+    """A kernel of some level, as a launch runs it."""
+
+    @property
+    def symbols(self) -> Sequence[str]:
+        """Names of what begins at the start of shared memory."""
+        ...
+
+    @property
+    def sites(self) -> Sequence[Place]:
+        """What errors call its ops, by the number that a step puts into the scene."""
+        ...
+
+    def given(self, arguments: Sequence[int | float], num_threads: int) -> list[Array]:
+        """``arguments`` (addresses and scalars) as the values of parameters, for each thread."""
         ...
 
 

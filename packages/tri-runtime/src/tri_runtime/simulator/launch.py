@@ -11,24 +11,22 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_core.errors import LaunchError
-from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
-from tri_core.mlir import ir, llvm
+from tri_core.mlir import ir
 from tri_runtime.simulator.clocks import Clocks
 from tri_runtime.simulator.cluster import Cluster, window
-from tri_runtime.simulator.cta import CTA
+from tri_runtime.simulator.cta import CTA, Executable
 from tri_runtime.simulator.global_races import GlobalRaces
 from tri_runtime.simulator.memory import Access, Allocation, Memory
-from tri_runtime.simulator.program import External, Program, find_kernel
+from tri_runtime.simulator.program import External, Program, find_kernel, symbols_of
 from tri_runtime.simulator.progress import check_progress
 from tri_runtime.simulator.running import Place, Running, run_programs
 from tri_runtime.simulator.scene import Scene
 from tri_runtime.simulator.schedule import Orders, Schedule
 from tri_runtime.simulator.tracking import Tracker
-from tri_runtime.simulator.values import shape_of, to_bf16
 from tri_runtime.simulator.weak import WeakMemory
 
-__all__ = ["Machine", "simulate", "symbols_of", "upset", "watch"]
+__all__ = ["Machine", "simulate", "upset", "watch"]
 
 Array = npt.NDArray[Any]
 
@@ -37,17 +35,15 @@ Array = npt.NDArray[Any]
 class Machine:
     """A kernel and the shape of what runs it.
 
-    ``symbols`` are the globals of the module, all at the start of shared memory; ``global_spaces`` and
-    ``shared_space`` are LLVM's address spaces.  ``cluster`` CTAs, neighbours along x, run a program together.
+    The program's symbols are all at the start of shared memory; ``global_spaces`` and ``shared_space`` are LLVM's address spaces.  ``cluster`` CTAs, neighbours along x, run a program together.
     """
 
-    program: Program
+    program: Executable
     num_threads: int
     threads_per_warp: int
     shared_bytes: int = 0
     shared_space: int = 3
     global_spaces: tuple[int, ...] = (0, 1)
-    symbols: tuple[str, ...] = ()
     check_races: bool = True
     cluster: int = 1
     _shared_base: int = field(default=1 << 16)
@@ -65,10 +61,7 @@ class Machine:
         """
         memory.scene.sites = self.program.sites
         memory.listener = listener
-        given = [
-            _argument(t, a, self.num_threads) for t, a in zip(self.program.types, arguments, strict=True)
-        ]
-
+        given = self.program.given(arguments, self.num_threads)
         programs = (grid[0] // self.cluster, grid[1], grid[2])
 
         checked: set[Hashable] = set()
@@ -97,7 +90,7 @@ class Machine:
             _open_windows(own, self._shared_base)
         for shared in own:
             memories = {**dict.fromkeys(self.global_spaces, memory), self.shared_space: shared}
-            symbols = dict.fromkeys(self.symbols, self._shared_base)
+            symbols = dict.fromkeys(self.program.symbols, self._shared_base)
             CTA(  # which joins the cluster
                 self.program,
                 self.num_threads,
@@ -164,12 +157,6 @@ def upset(memory: Memory, orders: Orders | None, is_weak: bool) -> None:
         memory.weak = WeakMemory(Random(f"memory {None if orders is None else orders.seed}"))
 
 
-def symbols_of(module: ir.Module) -> tuple[str, ...]:
-    """The names of the globals of ``module``."""
-    ops = [op.operation for op in module.body.operations]
-    return tuple(ir.StringAttr(op.attributes["sym_name"]).value for op in ops if isa(op, llvm.GlobalOp))
-
-
 def simulate(
     module: ir.Module,
     name: str,
@@ -192,7 +179,7 @@ def simulate(
     contiguous) are passed as pointers to global memory and written back; bf16 and f8 arrays are given as
     uint16 and uint8.  Raises SimulationError for what hardware would do wrong.
     """
-    program = Program(find_kernel(module, name), dict(externals or {}))
+    program = Program(find_kernel(module, name), dict(externals or {}), symbols_of(module))
     if len(program.parameters) != len(arguments):
         raise LaunchError(f"{name} takes {len(program.parameters)} arguments; {len(arguments)} given")
     memory = Memory("global", scene=Scene())
@@ -210,7 +197,6 @@ def simulate(
         shared_bytes=shared_bytes,
         shared_space=shared_space,
         global_spaces=(0, global_space),
-        symbols=symbols_of(module),
         check_races=check_races,
         cluster=cluster,
     )
@@ -218,10 +204,3 @@ def simulate(
     for array, place in zip(arguments, places, strict=True):
         if isinstance(array, np.ndarray) and place is not None and array.flags.writeable:
             array.reshape(-1).view(np.uint8)[:] = memory.contents(place)
-
-
-def _argument(type_: ir.Type, value: float, num_threads: int) -> Array:
-    shape = shape_of(type_)
-    with np.errstate(over="ignore"):  # beyond the type a float is infinite
-        scalar = to_bf16(np.array(value)) if shape.bf16 else np.array(value).astype(shape.dtype)
-    return np.broadcast_to(scalar, (num_threads,))

@@ -14,9 +14,9 @@ from tri_core.api import TargetKey
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.plugins import manager
 from tri_core.target_selection import resolve
-from tri_runtime.simulator.launch import Machine, symbols_of
+from tri_runtime.simulator.launch import Machine
 from tri_runtime.simulator.memory import Allocation, Memory
-from tri_runtime.simulator.program import External, Program, find_kernel
+from tri_runtime.simulator.program import External, Program, find_kernel, symbols_of
 from tri_runtime.simulator.scene import Scene
 from tri_runtime.simulator.values import shape_of, to_f32
 
@@ -54,8 +54,9 @@ class MachineLevelKernel:
             memory.add(Allocation(name, start, data, True))
         with mlir.session():
             machine, _ = self._machine()
-            types = machine.program.types
-            values = [_value(t, a) for t, a in zip(types, arguments, strict=True)]
+            program = machine.program
+            assert isinstance(program, Program)
+            values = [_value(t, a) for t, a in zip(program.types, arguments, strict=True)]
             machine.run(grid, values, memory)
 
     def _machine(self) -> tuple[Machine, Any]:
@@ -71,13 +72,12 @@ class MachineLevelKernel:
         spaces = {memory.name: memory.address_space for memory in target.spec.memories}
         module = mlir.parse(self.text)
         machine = Machine(
-            program=Program(find_kernel(module, self.entry), dict(self.externals)),
+            program=Program(find_kernel(module, self.entry), dict(self.externals), symbols_of(module)),
             num_threads=self.threads,
             threads_per_warp=self.threads_per_warp,
             shared_bytes=self.shared,
             shared_space=spaces["shared"],
             global_spaces=(0, spaces["global"]),
-            symbols=symbols_of(module),
         )
         return machine, module  # which owns what the machine reads
 

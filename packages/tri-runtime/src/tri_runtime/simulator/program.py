@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tri_core.errors import LaunchError, Unsupported
 from tri_core.ir.views import isa
@@ -18,8 +19,11 @@ from tri_runtime.simulator.ops import PURE
 from tri_runtime.simulator.scene import Site
 from tri_runtime.simulator.steps import SPECIAL
 from tri_runtime.simulator.subword import WORD_ATTRIBUTE
+from tri_runtime.simulator.values import shape_of, to_bf16
 
-__all__ = ["External", "Program", "Step", "find_kernel"]
+__all__ = ["External", "Program", "Step", "find_kernel", "symbols_of"]
+
+Array = npt.NDArray[Any]
 
 
 def find_kernel(module: ir.Module, name: str) -> ir.Operation:
@@ -33,9 +37,17 @@ def find_kernel(module: ir.Module, name: str) -> ir.Operation:
     raise LaunchError(f"the module has no function {name!r}")
 
 
+def symbols_of(module: ir.Module) -> tuple[str, ...]:
+    """The names of the globals of ``module``."""
+    ops = [op.operation for op in module.body.operations]
+    return tuple(ir.StringAttr(op.attributes["sym_name"]).value for op in ops if isa(op, llvm.GlobalOp))
+
+
 @dataclass
 class Program(Numbering):
-    """A numbered function whose blocks are lists of steps."""
+    """A numbered function whose blocks are lists of steps; ``symbols``: the globals of its module."""
+
+    symbols: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,6 +59,10 @@ class Program(Numbering):
             [i for i, op in enumerate(block.operations) if getattr(op.operation.opview, "collective", False)]
             for block in self.blocks
         ]
+
+    def given(self, arguments: Sequence[int | float], num_threads: int) -> list[Array]:
+        """``arguments`` as the values of parameters, for each thread."""
+        return [_argument(t, a, num_threads) for t, a in zip(self.types, arguments, strict=True)]
 
     def _decode(self, op: ir.OpView) -> Step:
         self.sites.append(Site(op.name, op.location))
@@ -69,6 +85,13 @@ class Program(Numbering):
             error.location = error.location or source_location(op.location)
             raise
         raise Unsupported(f"the simulator cannot run {op.name}", location=source_location(op.location))
+
+
+def _argument(type_: ir.Type, value: float, num_threads: int) -> Array:
+    shape = shape_of(type_)
+    with np.errstate(over="ignore"):  # beyond the type a float is infinite
+        scalar = to_bf16(np.array(value)) if shape.bf16 else np.array(value).astype(shape.dtype)
+    return np.broadcast_to(scalar, (num_threads,))
 
 
 def _is_local(op: ir.OpView) -> bool:

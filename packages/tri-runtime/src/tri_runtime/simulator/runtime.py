@@ -22,6 +22,7 @@ from tri_core.api import (
     Launch,
     LoadedKernel,
     Parameter,
+    Simulation,
     Target,
 )
 from tri_core.errors import InternalError
@@ -115,19 +116,16 @@ def _load(image: KernelImage) -> SimulatedKernel:
     from tri_core import mlir
     from tri_core.plugins import manager
     from tri_core.target_selection import resolve
-    from tri_runtime.simulator.launch import Machine, symbols_of
-    from tri_runtime.simulator.program import Program, find_kernel
+    from tri_runtime.simulator.launch import Machine
 
     metadata = image.metadata
     target = resolve(metadata.target)
     check_resources(metadata, target.spec.limits)
     manager().register_ir(mlir.registry, target)
-    externals: Mapping[str, Callable[..., Any]] = manager().simulation(target).externals()
     spaces = {memory.name: memory.address_space for memory in target.spec.memories}
     hidden = HiddenParameters.from_attrs(metadata.attrs)
     with mlir.session():
-        module = mlir.parse(image.data.decode())
-        program = Program(find_kernel(module, metadata.entry), dict(externals))
+        program, module = _decode(image, manager().simulation(target), target)
         machine = Machine(
             program=program,
             num_threads=metadata.threads,
@@ -135,10 +133,22 @@ def _load(image: KernelImage) -> SimulatedKernel:
             shared_bytes=metadata.shared,
             shared_space=spaces.get("shared", 3),
             global_spaces=(0, spaces.get("global", 1)),
-            symbols=symbols_of(module),
             cluster=hidden.cluster,
         )
     return SimulatedKernel(metadata.name, machine, module, target, metadata.signature.parameters, hidden)
+
+
+def _decode(image: KernelImage, simulation: Simulation, target: Target) -> tuple[Any, Any]:
+    """What CTAs run of ``image``, and the module that owns what it reads, at the last level before LLVM."""
+    from tri_core import mlir
+    from tri_runtime.simulator.program import Program, find_kernel, symbols_of
+
+    entry = image.metadata.entry
+    if target.key.level:
+        return simulation.levels[target.key.level].decode(image.data, entry), None
+    externals: Mapping[str, Callable[..., Any]] = simulation.externals()
+    module = mlir.parse(image.data.decode())
+    return Program(find_kernel(module, entry), dict(externals), symbols_of(module)), module
 
 
 def _launcher(kernel: SimulatedKernel) -> Launch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,25 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 
-__all__ = ["Scene", "Site", "in_kernel", "numbers"]
+__all__ = ["Place", "Scene", "Site", "in_kernel", "numbers"]
+
+
+class Place(Protocol):
+    """An op or instruction that errors name."""
+
+    @property
+    def op(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def note(self) -> str:
+        """What an error says of it besides the place in the source."""
+        ...
+
+    def source(self) -> SourceLocation | None:
+        """The place in the user's source; None where that is not known."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -22,6 +41,11 @@ class Site:
 
     op: str
     location: ir.Location
+
+    @property
+    def note(self) -> str:
+        """Nothing: the source says it all."""
+        return ""
 
     def source(self) -> SourceLocation | None:
         """The place in the user's source; None when the IR does not say."""
@@ -46,7 +70,7 @@ def numbers(threads: npt.NDArray[np.bool_]) -> str:
 class Scene:
     """The op (an index of ``sites``) and program at work; shared by all that may find an error."""
 
-    sites: Sequence[Site] = ()
+    sites: Sequence[Place] = ()
     site: int = -1
     program: tuple[int, int, int] = field(default=(0, 0, 0))
 
@@ -62,6 +86,9 @@ class Scene:
             return f" at {place.file}:{place.line}:{place.column + 1}"
         return f" by {self.sites[site].op}" if 0 <= site < len(self.sites) else ""
 
+    def _note(self) -> str:
+        return self.sites[self.site].note if 0 <= self.site < len(self.sites) else ""
+
     def error(
         self,
         check: str,
@@ -73,7 +100,7 @@ class Scene:
     ) -> SimulationError:
         """The error that the present op makes; ``other`` is the site of the access that it clashes with."""
         return SimulationError(
-            f"program {self.program}: {message}",
+            f"program {self.program}: {message}{self._note()}",
             location=self.place(),
             remedy=remedy,
             check=check,

@@ -47,11 +47,11 @@ class Barriers:
         else:
             trace.add("join", barrier, whole, count, site=site)
 
-    def arrive(self, name: int, count: int) -> None:
-        """The active threads arrive at barrier ``name`` and wait until ``count`` have."""
+    def arrive(self, name: int, count: int, *, waits: bool = True) -> None:
+        """The active threads arrive at barrier ``name`` and wait until ``count`` have, or go on where they do not wait."""
         cta = self._cta
-        self.record(name, cta.active, count, waits=True)
-        if cta.whole and count == cta.num_threads and name not in self._open:
+        self.record(name, cta.active, count, waits=waits)
+        if waits and cta.whole and count == cta.num_threads and name not in self._open:
             cta.clocks.synchronize_all()
             return
         barrier = self._open.setdefault(name, _Barrier(np.zeros(cta.num_threads, np.bool_), count))
@@ -64,6 +64,8 @@ class Barriers:
             del self._open[name]
             cta.clocks.synchronize(barrier.arrived)
             barrier.passed = True
+        if not waits:
+            return
         cta.wait_until(lambda: barrier.passed, lambda: _description(name, barrier))
 
 
