@@ -7,7 +7,14 @@ import pytest
 import tri
 import tri.language as tl
 from tri_backend_nvidia.ptxas import FAULTS, Sound, identity, ptxas, rewritings, sound, version_of_ptxas
-from tri_backend_nvidia.ptxas.rewritings import ABSOLUTE_16, ABSOLUTE_32, ABSOLUTE_64, NEGATE_16, NEGATE_32
+from tri_backend_nvidia.ptxas.rewritings import (
+    ABSOLUTE_16,
+    ABSOLUTE_32,
+    ABSOLUTE_64,
+    NEGATE_16,
+    NEGATE_32,
+    Rewriting,
+)
 from tri_core.api import ToolchainError
 
 INTEGERS = {"negate-16", "negate-32", "absolute-16", "absolute-32", "absolute-64"}
@@ -85,6 +92,35 @@ def test_lines_stay_where_they_are() -> None:
     assert set(changed) == INTEGERS
     assert found.count("\n") == text.count("\n")
     assert "neg.s64" in found
+
+
+INSTRUCTIONS = [
+    f"{op}.{sign}{bits} {operands};"
+    for op, operands in (
+        ("neg", "%a, %b"), ("abs", "%a, %b"), ("sub", "%a, 0, %b"), ("sub", "%a, %z, %b"), ("mul.lo", "%a, %b, -1"),
+    )
+    for sign in "su"
+    for bits in (16, 32, 64)
+] + [
+    "cvt.rn.f16x2.e4m3x2 %r9, %h2;",
+    "cvt.rn.f16x2.e5m2x2 %r9, %h2;",
+    "cvt.rn.bf16x2.ue8m0x2 %r9, %h2;",
+    "cvt.rn.f16x2.e2m3x2 %r9, %h2;",
+    *(
+        f"mma.sync.aligned.m16n8k32.row.col.f32.{left}.{right}.f32 {{%d0}}, {{%a}}, {{%b}}, {{%d0}};"
+        for left in ("e4m3", "e5m2") for right in ("e4m3", "e5m2")
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("step", rewritings(None, "sm_90a"), ids=lambda step: str(step.name))
+@pytest.mark.parametrize("guard", ["", "@%p1 ", "{ "])
+def test_texts_without_a_sign_are_not_changed(step: Rewriting, guard: str) -> None:
+    zeros = "".join(f"mov.b{bits} %z, 0; " for bits in (16, 32, 64))
+    texts = [f"{zeros}max.s32 %m, %m, %n;\n{guard}{each}" for each in INSTRUCTIONS]
+    changed = [text for text in texts if step.apply(text) != text]
+    assert changed
+    assert set(changed) <= {text for text in texts if step.concerns(text)} != set(texts)
 
 
 @tri.jit

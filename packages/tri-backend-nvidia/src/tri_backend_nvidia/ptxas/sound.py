@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from tri_backend_nvidia.ptxas.faults import Version, rewritings
@@ -11,11 +10,6 @@ from tri_backend_nvidia.ptxas.version import version_of_ptxas
 from tri_core.lazy_dataclasses import dataclass
 
 __all__ = ["Sound", "every", "sound"]
-
-#: without one of these nothing is ever rewritten
-_SUSPECT = re.compile(
-    r"\b(?:neg|abs|sub|mul\.lo)\.[su](?:16|32|64)\b|\.(?:e4m3|e5m2|e2m3|e3m2|ue8m0)(?:x2)?\b"
-)
 
 
 @dataclass(frozen=True)
@@ -33,7 +27,9 @@ class Sound:
     def apply(self, ptx: str) -> tuple[str, tuple[str, ...]]:
         """``ptx`` rewritten, and the names of the steps that changed something."""
         changed = []
-        for step in self.steps if _SUSPECT.search(ptx) else ():
+        for step in self.steps:
+            if not step.concerns(ptx):
+                continue
             rewritten = step.apply(ptx)
             if rewritten != ptx:
                 changed.append(step.name)

@@ -151,7 +151,10 @@ class _Sums(Rewriting):
         return re.sub(self.pattern, apart, text)
 
 
+#: what such conversions have, and such dots
+_PACKED = tuple(f".{kind}x2" for kind in ("e4m3", "e5m2", "e2m3", "e3m2", "ue8m0"))
+_BYTES = tuple(f".e{exponent}m{mantissa}." for exponent in "45" for mantissa in "23")
 #: goes before the other, which leaves the result alone
-SUMS_APART = _Sums("sums-apart", _DOT, "")
-UPPER_HALVES = _Conversions("upper-halves", _CONVERSION, "")
-UPPER_HALVES_OF_DOTS = _Dots("upper-halves-of-dots", _DOT, "")
+SUMS_APART = _Sums("sums-apart", _DOT, "", signs=_BYTES)
+UPPER_HALVES = _Conversions("upper-halves", _CONVERSION, "", signs=_PACKED)
+UPPER_HALVES_OF_DOTS = _Dots("upper-halves-of-dots", _DOT, "", signs=_BYTES)
