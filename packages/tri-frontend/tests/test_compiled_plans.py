@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pickle
+import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +123,132 @@ def test_a_pickled_kernel_has_no_plans(kernel: Any, monkeypatch: pytest.MonkeyPa
     planned(kernel, monkeypatch)
     assert pickle.loads(pickle.dumps(kernel)).state.launches == {}
     assert kernel.from_source(kernel.src).state.launches == {}
+
+
+# --- PyTorch's tensors on the CPU: launched by compiled code -----------------------------------------------
+
+
+@tri.jit
+def counting(o: Any, x: Any, n: Any, BLOCK: tl.constexpr) -> None:
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    acc = tl.load(x + i)
+    for step in range(n):
+        acc = acc * 3 + step
+        tl.store(o + i, acc)
+
+
+@pytest.fixture
+def torch() -> Any:
+    native = importlib.import_module("tri_runtime.native")
+    found = pytest.importorskip("torch")
+    if not native.available() or native.exchange_of(found.Tensor) is None:
+        pytest.skip("launches stay in Python here")
+    return found
+
+
+class Compiled:
+    """``function`` compiled for ``types`` and BLOCK = 8; ``left``: launches that compiled code left to Python."""
+
+    def __init__(self, function: Any, types: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.kernel = tri.compile(tri.ASTSource(function, types, {"BLOCK": 8}, {}), "cpu")
+        self.left = 0
+        whole = type(self.kernel).launch_over
+
+        def launch_over(kernel: Any, *given: Any, **others: Any) -> Any:
+            self.left += 1
+            return whole(kernel, *given, **others)
+
+        monkeypatch.setattr(type(self.kernel), "launch_over", launch_over)
+        self.kernel._init_handles()
+
+    def __call__(self, programs: int, *args: Any) -> int:
+        """Launch; the number of launches that Python did for it."""
+        before = self.left
+        run(self.kernel, programs, *args, 8)
+        return self.left - before
+
+
+@pytest.fixture
+def scaled_tensors(torch: Any, monkeypatch: pytest.MonkeyPatch) -> Compiled:
+    found = Compiled(scaled, {"o": "*fp32", "x": "*fp32", "n": "i32", "f": "fp32"}, monkeypatch)
+    assert found(2, torch.zeros(16), torch.arange(16.0), 16, 2.0) == 1
+    return found
+
+
+@pytest.mark.parametrize("programs", [1, 3, 500])
+def test_like_launches_go_by_compiled_code(torch: Any, scaled_tensors: Any, programs: int) -> None:
+    x = torch.arange(8.0 * programs)
+    for factor in (2.0, 3.0, 4.0):
+        out = torch.zeros(8 * programs)
+        assert scaled_tensors(programs, out, x, 8 * programs - 1, factor) == 0
+        assert torch.equal(out[:-1], factor * x[:-1])
+        assert out[-1] == 0
+
+
+def test_tensors_that_overlap_are_left_to_python(torch: Any, scaled_tensors: Any) -> None:
+    memory, wanted = torch.arange(64.0), torch.arange(64.0)
+    assert scaled_tensors(1, memory[4:12], memory[:8], 8, 2.0) == 1
+    wanted[4:12] = 2 * wanted[:8]
+    # in place: each element is read and written by one program
+    assert scaled_tensors(2, memory[32:48], memory[32:48], 16, 2.0) == 0
+    wanted[32:48] *= 2
+    # an array whose columns are apart spans what is between them
+    columns = memory.view(8, 8)
+    assert scaled_tensors(1, columns[:, 6][7:], columns[:, 6][:7], 0, 2.0) == 0
+    assert scaled_tensors(1, columns[:, 2], columns[:, 0], 0, 2.0) == 1
+    assert memory.tolist() == wanted.tolist()
+
+
+def test_many_threads_launch_at_the_same_time(torch: Any, scaled_tensors: Any) -> None:
+    def work(factor: float) -> list[bool]:
+        x, same = torch.arange(4096.0), []
+        for _ in range(50):
+            out = torch.zeros(4096)
+            scaled_tensors(512, out, x, 4096, factor)
+            same.append(torch.equal(out, factor * x))
+        return same
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(all(found) for found in threads.map(work, (2.0, 3.0, 5.0, 7.0)))
+
+
+class Ended(Exception):
+    """What a handler raises."""
+
+
+def test_a_handler_that_raises_ends_a_launch_by_compiled_code(
+    torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def handler(number: int, frame: Any) -> None:
+        raise Ended
+
+    launch = Compiled(counting, {"o": "*i32", "x": "*i32", "n": "i32"}, monkeypatch)
+    out, x = torch.zeros(8, dtype=torch.int32), torch.ones(8, dtype=torch.int32)
+    launch(1, out, x, 3)
+    assert launch(1, out, x, 3) == 0
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Ended):
+            launch(1, out, x, 2**31 - 1)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert launch(1, out, x, 2) == 0
+    assert out.tolist() == [10] * 8
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_launches(torch: Any, scaled_tensors: Any) -> None:
+    x, out = torch.arange(4096.0), torch.zeros(4096)
+    scaled_tensors(512, out, x, 4096, 2.0)
+    child = os.fork()
+    if not child:
+        try:
+            for factor in (2.0, 3.0, 4.0):
+                scaled_tensors(512, out, x, 4096, factor)
+            os._exit(0 if torch.equal(out, 4 * x) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0

@@ -123,6 +123,9 @@ class LaunchPlan:
     cluster: int = 1
     context: tuple[int, int] | None = None
     note: Callable[[str], object] | None = None
+    #: pairs of the kernel's own parameters whose arrays must not overlap, each with True where they may begin at one address;
+    #: None: memory is not looked at.  A kernel of the host's is launched so by ``run`` of a compiled kernel alone
+    apart: tuple[tuple[int, int, bool], ...] | None = None
     #: what has to stay alive as long as the plan: the kernel, attributes
     keep: tuple[object, ...] = ()
 

@@ -16,14 +16,14 @@ from tri_core import knobs
 from tri_core.api import Argument, InvalidAccess, KernelFault, Launch
 from tri_runtime import ArgumentTable, argument_table, check_grid, null_pointer
 
-__all__ = ["make_launch", "make_ordered_launch"]
+__all__ = ["CHUNKS_PER_THREAD", "make_launch", "make_ordered_launch"]
 
 #: what a launch fills: the fields of the task before those of the thread pool
 _HEADER = TASK.head("stream")
 _FAILED, _PROGRAM = struct.Struct("=i"), struct.Struct("=3i")
 _LIMITS = {f"grid_{axis}": 2**31 - 1 for axis in "xyz"}
 #: chunks of programs per thread: enough to even out programs of different cost
-_CHUNKS_PER_THREAD = 8
+CHUNKS_PER_THREAD = 8
 
 
 class _Task:
@@ -86,7 +86,7 @@ def _make_launch(kernel: CpuKernel, address: int, facts: Facts, pool: ThreadPool
             if not args[index]:
                 raise null_pointer(kernel.name, kernel.parameters[index])
         threads = min(threads_of("CPU_THREADS"), total)
-        chunk = max(1, total // (threads * _CHUNKS_PER_THREAD))
+        chunk = max(1, total // (threads * CHUNKS_PER_THREAD))
         try:
             task = free.pop()
         except IndexError:

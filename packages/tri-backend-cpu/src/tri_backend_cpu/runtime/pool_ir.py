@@ -15,12 +15,27 @@ kernel has nothing to clean up), and the launch returns with the exception set w
 from __future__ import annotations
 
 from tri_backend_cpu.launch_abi import TASK
+from tri_backend_cpu.runtime.start_ir import NATIVE, START, WATCHED
 from tri_runtime.schema import CType, Field, Record, expand
 
-__all__ = ["ENTRY_RUN", "ENTRY_WORK", "HEADER", "POOL", "POOL_IR"]
+__all__ = [
+    "ENTRIES",
+    "ENTRY_GIVE",
+    "ENTRY_RUN",
+    "ENTRY_START",
+    "ENTRY_TAKE",
+    "ENTRY_WORK",
+    "HEADER",
+    "POOL",
+    "POOL_IR",
+]
 
 ENTRY_WORK = "tri_pool_work"
 ENTRY_RUN = "tri_pool_run"
+ENTRY_TAKE = "tri_pool_take"
+ENTRY_GIVE = "tri_pool_give"
+ENTRY_START = "tri_pool_start"
+ENTRIES = (ENTRY_WORK, ENTRY_RUN, ENTRY_TAKE, ENTRY_GIVE, ENTRY_START)
 
 _I32, _ADDRESS = CType.I32, CType.POINTER
 POOL = Record(
@@ -37,6 +52,10 @@ POOL = Record(
         Field("kernel", _ADDRESS, "its kernel"),
         Field("task", _ADDRESS, "its task record"),
         Field("calm", _I32, "attention of launches that cannot be interrupted: 0"),
+        Field("taken", _I32, "1 while a launch may use the helpers: others run alone"),
+        Field("hired", _I32, "helpers that there are"),
+        Field("arena", _ADDRESS, "scratch memory of launches by compiled code"),
+        Field("arena_bytes", CType.I64, "what it has, and each helper's"),
     ),
 )
 #: in front of an arena
@@ -116,9 +135,31 @@ go_on:
   ret void
 }
 
+; whether the helpers may be used until tri_pool_give
+define i32 @tri_pool_take(ptr %pool) nounwind {
+  %taken = address pool.taken, %pool
+  %pair = cmpxchg ptr %taken, i32 0, i32 1 acq_rel acquire
+  %free = extractvalue { i32, i1 } %pair, 1
+  %answer = zext i1 %free to i32
+  ret i32 %answer
+}
+
+define void @tri_pool_give(ptr %pool) nounwind {
+  %taken = address pool.taken, %pool
+  store atomic i32 0, ptr %taken release, align 4
+  ret void
+}
+
 ; %flag: what is set when Python wants to handle signals, null where it does not; %helpers may be 0
 define void @tri_pool_run(ptr %pool, ptr %kernel, ptr %task, ptr %arena, i32 %helpers, ptr %flag) {
   %state = call ptr @PyEval_SaveThread()
+  call void @tri_pool_go(ptr %pool, ptr %kernel, ptr %task, ptr %arena, i32 %helpers, ptr %flag, ptr %state)
+  call void @PyEval_RestoreThread(ptr %state)
+  ret void
+}
+
+; the same without Python's lock; %state: Python's of this thread
+define internal void @tri_pool_go(ptr %pool, ptr %kernel, ptr %task, ptr %arena, i32 %helpers, ptr %flag, ptr %state) {
   %calm = address pool.calm, %pool
   %lasting = icmp ne ptr %flag, null
   %own_flag = select i1 %lasting, ptr %flag, ptr %calm
@@ -142,7 +183,6 @@ share:
   br label %done
 done:
   store volatile i32 0, ptr %own_flag, align 4
-  call void @PyEval_RestoreThread(ptr %state)
   ret void
 }
 
@@ -318,5 +358,5 @@ done:
 }
 """
 
-_RECORDS = (POOL, TASK, HEADER)
-POOL_IR = expand("\n".join((*(record.llvm for record in _RECORDS), _TEXT)), _RECORDS)
+_RECORDS = (POOL, TASK, HEADER, WATCHED, NATIVE)
+POOL_IR = expand("\n".join((*(record.llvm for record in _RECORDS), _TEXT, START)), _RECORDS)

@@ -10,6 +10,7 @@ from tri_backend_cpu.runtime.checks import BoundedPointer
 from tri_backend_cpu.runtime.first_launch import check_first_launch
 from tri_backend_cpu.runtime.kernel import CpuKernel
 from tri_backend_cpu.runtime.launcher import make_launch, make_ordered_launch
+from tri_backend_cpu.runtime.plans import launch_plan
 from tri_backend_cpu.runtime.pool import ThreadPool
 from tri_backend_cpu.target import DEVICE_KIND, host_device, is_host
 from tri_core.api import (
@@ -19,6 +20,7 @@ from tri_core.api import (
     HostMemory,
     KernelImage,
     Launch,
+    LaunchPlan,
     LoadedKernel,
     OverlapLaunch,
     TargetError,
@@ -61,6 +63,11 @@ class CpuRuntime(RuntimeBase):
         if not isinstance(kernel, CpuKernel):
             raise TypeError(f"{kernel!r} was not loaded by this runtime")
         return make_launch(kernel, self._pool)
+
+    def launch_plan(self, kernel: LoadedKernel, image: KernelImage) -> LaunchPlan | None:
+        """How compiled code launches ``kernel``; None for one whose launches are Python's."""
+        del image
+        return launch_plan(kernel, self._pool) if isinstance(kernel, CpuKernel) else None
 
     def launch_check(self, kernel: LoadedKernel) -> LaunchCheck | None:
         """The check that raises OutOfBounds where accesses without a mask surely leave an array; None if there are no such."""

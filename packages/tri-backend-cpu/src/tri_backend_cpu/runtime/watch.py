@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 
+from tri_backend_cpu.runtime.start_ir import WATCHED
 from tri_core import forks
 
 __all__ = ["Watch"]
@@ -27,25 +28,26 @@ _IDLE = 20
 class Watch:
     """The flag of one process, for launches of its ``main`` thread.
 
-    A launch adds one to ``begun`` and to ``depth``, and passes on ``address`` where the thread is ``awake`` or can be
-    woken (:meth:`wake`); when it has ended it takes one from ``depth``.  There are no methods for it: launches are short.
+    Of its ``counts``, which compiled code knows too, a launch adds one to ``begun`` and to ``depth``, and passes on
+    ``address`` where the thread is ``awake`` or can be woken (:meth:`wake`); when it has ended it takes one from
+    ``depth``.  There are no methods for it: launches are short.
     """
 
     def __init__(self) -> None:
-        self._flag = ctypes.c_int32(0)
-        self.address = ctypes.addressof(self._flag)
+        self.counts = WATCHED.structure()
+        #: of the flag, which is the first of the counts
+        self.address = ctypes.addressof(self.counts)
         self._renew()
         forks.in_child(self._renew)
 
     def _renew(self) -> None:
         """No thread yet."""
-        self._flag.value = 0
         self._wake = threading.Event()
-        self.begun = 0
-        self.depth = 0
-        self.awake = False
         self._thread: threading.Thread | None = None
         self.main = threading.main_thread().ident
+        counts = self.counts
+        counts.flag = counts.begun = counts.depth = counts.awake = 0
+        counts.main = self.main or 0
 
     def wake(self) -> bool:
         """Have the thread look; False where the system has no more threads."""
@@ -57,27 +59,27 @@ class Watch:
                 logger.warning("signals wait until a launch has ended: %s", error)
                 return False
             # the thread writes the flag until the process ends, longer than Python keeps what modules hold
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._flag))
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.counts))
             self._thread = thread
-        self.awake = True
+        self.counts.awake = 1
         self._wake.set()
         return True
 
     def _look(self) -> None:
-        wake, idle = self._wake, 0
+        wake, counts, idle = self._wake, self.counts, 0
         while True:
-            seen = self.begun
+            seen = counts.begun
             time.sleep(PERIOD)
-            if self.begun != seen:
+            if counts.begun != seen:
                 idle = 0
-            elif self.depth:
-                self._flag.value, idle = 1, 0
+            elif counts.depth:
+                counts.flag, idle = 1, 0
             else:
                 idle += 1
             if idle > _IDLE:
                 idle = 0
                 wake.clear()
-                self.awake = False
+                counts.awake = 0
                 # a launch that began before it could see that has to be seen here
-                if self.begun == seen:
+                if counts.begun == seen:
                     wake.wait()

@@ -74,7 +74,7 @@ def _described(plan: CompiledLaunchPlan, args: tuple[Any, ...], stream: Any) -> 
     from tri_runtime.native import Call, Pattern, table_of
 
     how = plan.loaded.plan
-    if how is None or plan.overlap is not None or not Call.possible(how):
+    if how is None or not Call.possible(how) or (plan.overlap is not None and how.apart is None):
         return None
     offsets, types = table_of(how).offsets, [p.type for p in how.parameters]
     slots = map(Slot, offsets[: len(plan.reads)], types)

@@ -196,7 +196,7 @@ def describe_call(seen: RecordedCall, plan: LaunchPlan) -> Pattern | None:
     """What calls have in common with the one that was ``seen``; None where compiled code cannot tell."""
     from tri_runtime.native import Call, Pattern
 
-    if not Call.possible(plan):
+    if plan.apart is not None or not Call.possible(plan):
         return None
     try:
         names, items = _items(seen, plan)

@@ -1,6 +1,6 @@
 """The records that the launcher's code reads, field by field; :mod:`tri_runtime.native.records` fills them.
 
-``CALL``, the items, ``PART``, ``CONDITION``, ``PROBE`` and ``STATE`` are this package's; ``TENSOR`` is DLPack's ``DLTensor``, and ``CONFIG`` what
+``CALL``, the items, ``PART``, ``CONDITION``, ``PAIR``, ``PROBE`` and ``STATE`` are this package's; ``TENSOR`` is DLPack's ``DLTensor``, and ``CONFIG`` what
 a driver's launch function takes (``CUlaunchConfig``).
 """
 
@@ -21,6 +21,7 @@ __all__ = [
     "ITEM",
     "ITEM_VARIANTS",
     "OBJECT_ITEM",
+    "PAIR",
     "PART",
     "PARTS_ITEM",
     "PROBE",
@@ -110,6 +111,8 @@ CALL = Record(
         Field("descriptor_offset", _I64, "among the parameters, in bytes"),
         Field("cluster", _I64, "CTAs along x that run a program together"),
         Field("order", _POINTER, "the argument's index for each item"),
+        Field("pair_count", _I64, "pairs of arrays that may not overlap"),
+        Field("pairs", _POINTER),
     ),
 )
 
@@ -119,7 +122,7 @@ _HEADER = (
     Field("size", _I64, "bytes of the parameter; 0: it is not passed"),
 )
 #: an item of an array of items; what stands behind the header depends on the kind
-ITEM = Record("item", (*_HEADER, *(Field(f"payload{i}", _I64) for i in range(7))))
+ITEM = Record("item", (*_HEADER, *(Field(f"payload{i}", _I64) for i in range(8))))
 ARRAY_ITEM = Record(
     "array_item",
     (
@@ -133,6 +136,7 @@ ARRAY_ITEM = Record(
         Field(
             "attribute", _POINTER, "name of an attribute and its value, for dtypes alike in DLPack; or null"
         ),
+        Field("extent", _I64, "where its bytes are stored, behind the parameters; 0: nobody asks"),
     ),
 )
 INT_ITEM = Record(
@@ -179,6 +183,16 @@ CONDITION = Record(
         Field("value", _POINTER, "the object that has to be there"),
     ),
 )
+PAIR = Record(
+    "pair",
+    (
+        Field("first", _I64, "offset of an array's address among the parameters"),
+        Field("second", _I64, "of the other's"),
+        Field("first_extent", _I64, "offset of an array's bytes behind them"),
+        Field("second_extent", _I64, "of the other's"),
+        Field("same", _I64, "1 where both may begin at one address"),
+    ),
+)
 PROBE = Record(
     "probe",
     (
@@ -210,4 +224,4 @@ CONFIG = Record(
     ),
 )
 
-RECORDS = (STATE, CALL, ITEM, *ITEM_VARIANTS, PART, CONDITION, PROBE, TENSOR, CONFIG)
+RECORDS = (STATE, CALL, ITEM, *ITEM_VARIANTS, PART, CONDITION, PAIR, PROBE, TENSOR, CONFIG)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from types import CellType
 from typing import Any, Protocol
 
@@ -25,6 +25,7 @@ from tri_runtime.native.layouts import (
     INT_ITEM,
     ITEM,
     OBJECT_ITEM,
+    PAIR,
     PART,
     PARTS_ITEM,
     PROBE,
@@ -96,6 +97,8 @@ class ArrayItem:
     aligned: bool
     #: name of the attribute and the object it has to be, for dtypes that DLPack does not tell apart
     named: tuple[str, Any] | None = None
+    #: where the bytes that it spans are stored, behind the parameters; 0: nobody asks
+    extent: int = 0
     _names: Any = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
@@ -122,6 +125,7 @@ class ArrayItem:
             aligned=self.aligned,
             read=self.exchange.read,
             attribute=names,
+            extent=self.extent,
         )
 
 
@@ -360,6 +364,32 @@ def table_of(plan: LaunchPlan) -> ArgumentTable:
     return argument_table(plan.parameters, plan.descriptors)
 
 
+def _ends(plan: LaunchPlan) -> list[int]:
+    """Parameters of ``plan`` whose arrays must not overlap others, by number."""
+    return sorted({number for first, second, _ in plan.apart or () for number in (first, second)})
+
+
+def _extents(plan: LaunchPlan) -> dict[int, int]:
+    """Of each of these, where the bytes that it spans are stored behind the parameters."""
+    begin = -(-table_of(plan).size // 8) * 8 + 8
+    return {number: begin + 8 * i for i, number in enumerate(_ends(plan))}
+
+
+def with_extents(plan: LaunchPlan, items: Sequence[Item]) -> list[Item]:
+    """``items``, those of arrays that must not overlap storing what they span; ValueError where one is no array of its own."""
+    offsets = table_of(plan).offsets
+    wanted = {offsets[number]: place for number, place in _extents(plan).items()}
+    found = [
+        replace(item, extent=wanted.pop(item.offset))
+        if isinstance(item, ArrayItem) and item.offset in wanted
+        else item
+        for item in items
+    ]
+    if wanted:
+        raise ValueError(f"no arrays for the parameters at {sorted(wanted)}, which must not overlap")
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Pattern:
     """Calls of one kernel that look alike.
@@ -386,10 +416,12 @@ class Call:
     """A pattern, ready for the launcher's code; ``record`` is the address of what it reads."""
 
     def __init__(self, plan: LaunchPlan, pattern: Pattern) -> None:
+        pattern = replace(pattern, items=with_extents(plan, pattern.items))
         self._alive: list[Any] = [plan, pattern, [item.objects for item in pattern.items]]
         self.record = self._put(
             CALL.pack(
                 **self._of_arguments(pattern),
+                **self._of_pairs(plan),
                 **self._of_launch(plan, pattern),
                 **self._of_parameters(plan, pattern),
                 **self._of_device(plan, pattern),
@@ -402,7 +434,10 @@ class Call:
         """Whether the code has room for what a launch by ``plan`` passes."""
         table = table_of(plan)
         count = len(table.offsets) + plan.descriptors
-        return table.size <= Limit.BLOCK_BYTES and count <= Limit.PARAMETERS and not table.conversions
+        extents = 8 * (len(_ends(plan)) + 1)
+        return (
+            table.size + extents <= Limit.BLOCK_BYTES and count <= Limit.PARAMETERS and not table.conversions
+        )
 
     def _put(self, data: bytes) -> int:
         """The address of ``data``, which lives as long as this object."""
@@ -426,6 +461,21 @@ class Call:
             "condition_count": len(pattern.conditions),
             "conditions": self._put(b"".join(condition.encode() for condition in pattern.conditions)),
         }
+
+    def _of_pairs(self, plan: LaunchPlan) -> dict[str, int]:
+        """Fields about arrays that may not overlap."""
+        offsets, extents = table_of(plan).offsets, _extents(plan)
+        records = [
+            PAIR.pack(
+                first=offsets[i],
+                second=offsets[j],
+                first_extent=extents[i],
+                second_extent=extents[j],
+                same=same,
+            )
+            for i, j, same in plan.apart or ()
+        ]
+        return {"pair_count": len(records), "pairs": self._put(b"".join(records))}
 
     def _of_launch(self, plan: LaunchPlan, pattern: Pattern) -> dict[str, int]:
         """Fields about the driver's call, and Python's objects around it."""

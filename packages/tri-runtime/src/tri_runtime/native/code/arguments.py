@@ -51,7 +51,75 @@ no:
   ret i1 false
 }
 
-define internal i1 @fits_array(ptr %item, ptr %object, ptr %place) nounwind {
+; bytes from the first element of a tensor to the end of its last one; -1 where strides go backwards
+define internal i64 @extent_of_tensor(ptr %tensor) nounwind {
+entry:
+  %rank32 = field tensor.ndim, %tensor
+  %rank = sext i32 %rank32 to i64
+  %shape = field tensor.shape, %tensor
+  %strides = field tensor.strides, %tensor
+  %contiguous = icmp eq ptr %strides, null
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %on ]
+  %last = phi i64 [ 0, %entry ], [ %reached, %on ]
+  %count = phi i64 [ 1, %entry ], [ %counted, %on ]
+  %more = icmp slt i64 %i, %rank
+  br i1 %more, label %look, label %sum
+look:
+  %size_at = getelementptr i64, ptr %shape, i64 %i
+  %size = load i64, ptr %size_at
+  %counted = mul i64 %count, %size
+  br i1 %contiguous, label %on, label %step
+step:
+  %stride_at = getelementptr i64, ptr %strides, i64 %i
+  %stride = load i64, ptr %stride_at
+  %backwards = icmp slt i64 %stride, 0
+  br i1 %backwards, label %unknown, label %far
+far:
+  %before = sub i64 %size, 1
+  %distance = mul i64 %before, %stride
+  %farther = add i64 %last, %distance
+  br label %on
+on:
+  %reached = phi i64 [ %last, %look ], [ %farther, %far ]
+  %next = add i64 %i, 1
+  br label %loop
+sum:
+  %strided = add i64 %last, 1
+  %elements = select i1 %contiguous, i64 %count, i64 %strided
+  %none = icmp eq i64 %count, 0
+  %held = select i1 %none, i64 0, i64 %elements
+  %dtype = field tensor.dtype, %tensor
+  %shifted = lshr i32 %dtype, 8
+  %bits32 = and i32 %shifted, 255
+  %lanes32 = lshr i32 %dtype, 16
+  %wide = mul i32 %bits32, %lanes32
+  %rounded = add i32 %wide, 7
+  %bytes32 = lshr i32 %rounded, 3
+  %bytes = zext i32 %bytes32 to i64
+  %extent = mul i64 %held, %bytes
+  ret i64 %extent
+unknown:
+  ret i64 -1
+}
+
+; the bytes of a tensor go to their place behind the parameters, where somebody asks for them
+define internal i1 @keep_extent(ptr %item, ptr %tensor, ptr %block) nounwind {
+  %offset = field array_item.extent, %item
+  %unasked = icmp eq i64 %offset, 0
+  br i1 %unasked, label %yes, label %measure
+measure:
+  %extent = call i64 @extent_of_tensor(ptr %tensor)
+  %place = getelementptr i8, ptr %block, i64 %offset
+  store i64 %extent, ptr %place
+  %known = icmp sge i64 %extent, 0
+  ret i1 %known
+yes:
+  ret i1 true
+}
+
+define internal i1 @fits_array(ptr %item, ptr %object, ptr %place, ptr %block) nounwind {
   %tensor = alloca %tensor
   %type = field array_item.type, %item
   %exact = call i1 @is_exact(ptr %object, ptr %type)
@@ -90,7 +158,10 @@ held:  ; a storage that was freed begins at 0, and no array of a driver's is bel
   br i1 %in_memory, label %signs, label %no
 signs:
   %negated = call i1 @may_be_negated(ptr %tensor, i64 %address)
-  br i1 %negated, label %no, label %named
+  br i1 %negated, label %no, label %reach
+reach:
+  %reaches = call i1 @keep_extent(ptr %item, ptr %tensor, ptr %block)
+  br i1 %reaches, label %named, label %no
 named:  ; dtypes that DLPack does not tell apart are compared as objects
   %dtypes = field array_item.attribute, %item
   %enough = icmp eq ptr %dtypes, null
@@ -335,7 +406,7 @@ define internal i1 @fits_item(ptr %item, ptr %object, ptr %block) nounwind {
     i64 $ItemKind.ANY, label %anything
   ]
 array:
-  %fits0 = call i1 @fits_array(ptr %item, ptr %object, ptr %place)
+  %fits0 = call i1 @fits_array(ptr %item, ptr %object, ptr %place, ptr %block)
   ret i1 %fits0
 int:
   %fits1 = call i1 @fits_int(ptr %item, ptr %object, ptr %place)

@@ -160,6 +160,52 @@ no:
   ret i1 false
 }
 
+; whether arrays are apart that have to be: none of a pair begins within the other
+define internal i1 @are_apart(ptr %call, ptr %block) nounwind {
+entry:
+  %count = field call.pair_count, %call
+  %pairs = field call.pairs, %call
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %on ]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %look, label %yes
+look:
+  %pair = getelementptr %pair, ptr %pairs, i64 %i
+  %first_offset = field pair.first, %pair
+  %second_offset = field pair.second, %pair
+  %first_at = getelementptr i8, ptr %block, i64 %first_offset
+  %second_at = getelementptr i8, ptr %block, i64 %second_offset
+  %first = load i64, ptr %first_at
+  %second = load i64, ptr %second_at
+  %first_extent_offset = field pair.first_extent, %pair
+  %second_extent_offset = field pair.second_extent, %pair
+  %first_extent_at = getelementptr i8, ptr %block, i64 %first_extent_offset
+  %second_extent_at = getelementptr i8, ptr %block, i64 %second_extent_offset
+  %first_extent = load i64, ptr %first_extent_at
+  %second_extent = load i64, ptr %second_extent_at
+  %together = icmp eq i64 %first, %second
+  br i1 %together, label %same, label %differ
+same:
+  %may_be_same = field pair.same, %pair
+  %allowed = icmp ne i64 %may_be_same, 0
+  br i1 %allowed, label %on, label %no
+differ:
+  %first_end = add i64 %first, %first_extent
+  %second_end = add i64 %second, %second_extent
+  %before = icmp ule i64 %first_end, %second
+  %behind = icmp ule i64 %second_end, %first
+  %apart = or i1 %before, %behind
+  br i1 %apart, label %on, label %no
+on:
+  %next = add i64 %i, 1
+  br label %loop
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
 define internal i1 @fits(ptr %call, ptr %args, i64 %nargs, ptr %names, ptr %block, i64 %given, ptr %stream) nounwind {
 entry:
   %positional = field call.positional, %call
@@ -180,7 +226,7 @@ start:
 arguments:
   %i = phi i64 [ 0, %start ], [ %next, %on ]
   %more = icmp slt i64 %i, %count
-  br i1 %more, label %argument, label %conditions
+  br i1 %more, label %argument, label %memory
 argument:
   %index_at = getelementptr i64, ptr %order, i64 %i
   %index = load i64, ptr %index_at
@@ -192,6 +238,9 @@ argument:
 on:
   %next = add i64 %i, 1
   br label %arguments
+memory:
+  %apart = call i1 @are_apart(ptr %call, ptr %block)
+  br i1 %apart, label %conditions, label %no
 conditions:
   %number = field call.condition_count, %call
   %first = field call.conditions, %call
