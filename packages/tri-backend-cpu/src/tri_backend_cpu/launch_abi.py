@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, field
 from typing import Any, Self
 
 from tri_core.lazy_dataclasses import dataclass
@@ -144,6 +144,7 @@ class Facts:
     def from_text(cls, text: str | bytes) -> Self:
         """The inverse of :meth:`to_text`."""
         found = json.loads(text)
-        ordered = found.pop("ordered", None)
-        facts = cls(**found)
-        return facts if ordered is None else replace(facts, ordered=cls(**ordered))
+        ordered = found.get("ordered")
+        if ordered is not None:
+            found["ordered"] = cls(**ordered)
+        return cls(**found)

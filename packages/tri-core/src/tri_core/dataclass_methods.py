@@ -14,6 +14,7 @@ import operator
 import reprlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
 from typing import Any
 
 __all__ = [
@@ -67,10 +68,16 @@ def constructor(cls: type, fields: Fields, *, is_frozen: bool) -> Callable[..., 
     names |= {
         f"__dataclass_make_{f.name}": f.default_factory for f in fields if f.default_factory is not _MISSING
     }
-    exec(text, names)
+    exec(_code(text), names)
     function: Callable[..., None] = names.pop("__init__")
     function.__annotations__ = {**{f.name: f.type for f in taken}, "return": None}
     return _named(function, cls)
+
+
+@functools.lru_cache(maxsize=1024)
+def _code(text: str) -> CodeType:
+    """``text`` compiled: classes whose fields have the same names and the same kinds of defaults share it."""
+    return compile(text, "<string>", "exec")
 
 
 @functools.cache

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +102,7 @@ class _Declared:
         is_frozen = bool(self.options.get("frozen"))
         if any(base.__dataclass_params__.frozen != is_frozen for base in parts[0][:-1]):  # type: ignore[attr-defined]
             return None
-        bases = [type(base.__name__, (), {**vars(base), **_UNFROZEN}) for base in parts[0][:-1]]
+        bases = [_unfrozen(base) for base in parts[0][:-1]]
         made = _counterpart(
             self.cls,
             ((*bases, parts[0][-1]), parts[1]),
@@ -130,12 +131,7 @@ class _Declared:
         if self.parts is not None:
             return self.parts
         cls = self.cls
-        fields = ("__dataclass_fields__", "__dataclass_params__")
-        bases = [
-            type(base.__name__, (), {name: getattr(base, name) for name in fields})
-            for base in cls.__mro__[1:]
-            if fields[0] in vars(base)
-        ]
+        bases = [_with_fields_alone(base) for base in cls.__mro__[1:] if "__dataclass_fields__" in vars(base)]
         own = {
             k: v
             for k, v in vars(cls).items()
@@ -147,6 +143,28 @@ class _Declared:
         # without a text it would write the signature
         own = {**own, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__ or cls.__name__}
         return (*bases, type("Inherited", (), inherited)), own
+
+
+#: by dataclass: what has its fields and nothing else, and the same as of one that is not frozen
+_fields_alone: weakref.WeakKeyDictionary[type, type] = weakref.WeakKeyDictionary()
+_unfrozen_ones: weakref.WeakKeyDictionary[type, type] = weakref.WeakKeyDictionary()
+
+
+def _with_fields_alone(base: type) -> type:
+    """A class with the fields of the dataclass ``base``, as the standard library asks bases for them; made once, since many derive from it."""
+    found = _fields_alone.get(base)
+    if found is None:
+        fields = ("__dataclass_fields__", "__dataclass_params__")
+        found = _fields_alone[base] = type(base.__name__, (), {name: getattr(base, name) for name in fields})
+    return found
+
+
+def _unfrozen(alone: type) -> type:
+    """The same as of a dataclass that is not frozen."""
+    found = _unfrozen_ones.get(alone)
+    if found is None:
+        found = _unfrozen_ones[alone] = type(alone.__name__, (), {**vars(alone), **_UNFROZEN})
+    return found
 
 
 def _counterpart(cls: type, parts: _Parts, options: dict[str, Any]) -> type:

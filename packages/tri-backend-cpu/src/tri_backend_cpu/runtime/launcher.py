@@ -47,12 +47,14 @@ def make_launch(kernel: CpuKernel, pool: ThreadPool) -> Launch:
     differ = [(first, second) for first, second, in_place in kernel.apart if not in_place]
     if not differ or len(kernel.versions) == 1:
         return plain
-    ordered = make_ordered_launch(kernel, pool)
+    ordered: list[Launch] = []  # few launches need it
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
         for first, second in differ:
             if args[first] == args[second]:
-                ordered(grid, stream, args)
+                if not ordered:
+                    ordered.append(make_ordered_launch(kernel, pool))
+                ordered[0](grid, stream, args)
                 return
         plain(grid, stream, args)
 

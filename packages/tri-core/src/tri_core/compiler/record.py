@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -74,11 +75,16 @@ def _metadata_to_json(metadata: KernelMetadata) -> dict[str, Any]:
     return plain
 
 
+@functools.lru_cache(maxsize=256)
+def _target(text: str) -> TargetKey:
+    return TargetKey.parse(text)
+
+
 def _metadata_from_json(plain: dict[str, Any]) -> KernelMetadata:
     name, parameters = plain["signature"]
     fields = {
         **plain,
-        "target": TargetKey.parse(plain["target"]),
+        "target": _target(plain["target"]),
         "signature": KernelSignature(name=name, parameters=tuple(Parameter(n, t) for n, t in parameters)),
         "entry_points": tuple(plain["entry_points"]),
     }

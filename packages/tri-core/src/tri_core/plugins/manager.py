@@ -64,6 +64,8 @@ class PluginManager:
         self._runtimes: dict[str, tuple[int, Runtime]] = {}
         self._ir_done: set[str] = set()
         self._dropped: list[Observer] = []
+        #: the observers, and the generation and number of dropped ones of which that is true
+        self._observing: tuple[tuple[int, int], list[Observer]] | None = None
         self._last_pipeline: dict[str, Pipeline] = {}
 
     @property
@@ -114,7 +116,11 @@ class PluginManager:
 
     def observers(self) -> list[Observer]:
         """The observers of all plugins, without those that were dropped."""
-        return [o for o in self._declared("tri_observers", Observer) if o not in self._dropped]
+        known = self._observing
+        if known is None or known[0] != (self._registry.generation, len(self._dropped)):
+            found = [o for o in self._declared("tri_observers", Observer) if o not in self._dropped]
+            known = self._observing = ((self._registry.generation, len(self._dropped)), found)
+        return list(known[1])
 
     def drop_observer(self, observer: Observer) -> None:
         """Never tell ``observer`` anything again: it failed."""

@@ -59,4 +59,7 @@ def overlap_launch(owner: Runtime, loaded: LoadedKernel, kernel: CompiledKernel)
     """How ``loaded`` is launched on arrays that overlap, observed as any launch; None where that is the usual way."""
     ask = getattr(owner, "overlapping", None)
     found: OverlapLaunch | None = None if ask is None else ask(loaded, kernel.image)
-    return None if found is None else replace(found, launch=observed(found.launch, kernel))
+    if found is None:
+        return None
+    launch = observed(found.launch, kernel)
+    return found if launch is found.launch else replace(found, launch=launch)
