@@ -67,7 +67,7 @@ def test_every_action_has_its_turn() -> None:
         ("kill,clear", ["3 times killed", "3 times cleared"]),
         (
             "remove,block,kill,full,move,read-only",
-            ["1 times removed", "1 times killed", "1 times moved away"],
+            ["1 times removed", "1 times killed", "1 times moved away", "1 times full"],
         ),
     ],
 )
