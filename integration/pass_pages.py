@@ -133,6 +133,7 @@ EXAMPLES: dict[str, Example] = {
         target="nvidia:sm_100a",
     ),
     "reorder-instructions": Example("dot-f16", f"{_CHAIN},stage-matrix-operands"),
+    "turn-loads": Example("dot-pair-words", f"{_GPU},coalesce,accelerate-matmul", target="nvidia:sm_90a"),
     "tma-round-tf32": Example("dot-words", _CHAIN, target="nvidia:sm_90a"),
     "lower-descriptors-to-tma": Example("blocks", f"{_GPU},coalesce", target="nvidia:sm_90a"),
     "create-tensormaps": Example(

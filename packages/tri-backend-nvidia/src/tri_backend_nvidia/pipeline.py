@@ -36,7 +36,7 @@ from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.async_units.make_persistent import MakePersistent
 from tri_gpu_dialect.async_units.passes import async_unit_passes, memory_passes
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
-from tri_gpu_dialect.passes import UnmaskInnerTiles
+from tri_gpu_dialect.passes import TurnLoads, UnmaskInnerTiles
 from tri_gpu_dialect.policies.gpu import AsyncPolicy, DotPolicy, PipelinePolicy
 from tri_gpu_dialect.transforms.pipeline.passes import pipeline_passes
 from tri_gpu_dialect.transforms.pipeline.strategies import AsyncCopy
@@ -105,7 +105,8 @@ def policy(target: Target, given: CommonOptions) -> HopperPolicy:
     in_tensor_memory = tensor_memory.instructions(target) if options.num_ctas == 1 else ()
     return HopperPolicy(
         dots=DotPolicy(
-            instructions=(*in_tensor_memory, *matrix_instructions(target, registers)), late_words=_LATE
+            instructions=(*in_tensor_memory, *matrix_instructions(target, registers, options.num_stages)),
+            late_words=_LATE,
         ),
         pipeline=PipelinePolicy(
             loads=AsyncCopy(requires="cp-async") if target.has("cp-async") else None,
@@ -195,6 +196,7 @@ def _for_producers(rewrite: RewriteTensorDescriptors) -> tuple[Pass, ...]:
 #: the backend's own passes of the stage ``ttgir``: anchor, feature of the target (any of them), pass
 _TTGIR_PASSES: tuple[tuple[str, frozenset[str], type[Pass]], ...] = (
     ("ttgir.matmul", frozenset({"tcgen05", "mma-block-scale"}), AccelerateDotScaled),
+    ("ttgir.matmul", frozenset({"wgmma"}), TurnLoads),
     ("ttgir.pipeline", frozenset({"wgmma"}), TmaRoundTf32),
     ("ttgir.end", frozenset({"tcgen05"}), AllocateTensorMemory),  # when nothing moves dots any more
     ("ttgir.barriers", frozenset({"tcgen05"}), InsertTcgen05Barriers),

@@ -56,6 +56,27 @@ def single(a: Any, b: Any, out: Any, M: tl.constexpr, N: tl.constexpr) -> None:
     tl.store(out + tile, tl.dot(tl.load(a + rows[:, None] * M + rows[None, :]), tl.load(b + tile)))
 
 
+@tri.jit
+def scaled(a: Any, b: Any, scale: Any, out: Any, D: tl.constexpr) -> None:
+    """``out = a (b scale)``: (D, D) of f16, b along its columns, scale of (D,) for these; out of f32."""
+    i = tl.arange(0, D)
+    along, across = i[:, None] * D + i[None, :], i[None, :] * D + i[:, None]
+    right = tl.load(b + across) * tl.load(scale + i)[None, :]
+    tl.store(out + along, tl.dot(tl.load(a + along), right))
+
+
+def test_what_is_scaled_lies_as_it_was_loaded() -> None:
+    """Threads write 16 bytes of a column: its neighbours are those of the load, whatever layout the product had first."""
+    a, b = (values(SIZE, SIZE, dtype=torch.float16, seed=i) for i in range(2))
+    scale, out = values(SIZE, 1, dtype=torch.float16, seed=2), poisoned(SIZE, SIZE, dtype=torch.float32)
+    with tri.target(SIMULATED):
+        kernel = scaled[(1,)](a, b, scale, out, SIZE, num_warps=4)
+    close(out, a.double() @ (b.t() * scale.t()).double(), BOUND)
+    text = kernel.asm["ttgir"]
+    assert text.count("ttng.warp_group_dot ") == 1
+    assert "transposed = true" in text
+
+
 def test_a_sum_of_two_dots_and_what_a_loop_makes_of_it_stay_in_one_layout() -> None:
     """Nothing goes through memory but the operands: no dot is computed transposed, and no result is converted."""
     p, h = values(SIZE, SIZE, dtype=torch.float32), values(SIZE, SIZE, dtype=torch.float32, seed=1)
@@ -84,6 +105,38 @@ def test_a_dot_of_anothers_result_reads_memory() -> None:
     text = kernel.asm["ttgir"]
     assert text.count("ttng.warp_group_dot ") == 2
     assert "tt.dot" not in text
+    # a thread loads 4 elements of 4 rows each, and writes 4 of k at once; 8 lanes, to different banks
+    (load,) = {line for line in text.splitlines() if line.startswith("#linear")}
+    assert "register = [[0, 1], [0, 2], [1, 0], [2, 0]" in load
+    assert "lane = [[0, 4], [4, 0], [8, 0]" in load
+
+
+@tri.jit
+def chain(a: Any, b: Any, c: Any, out: Any, count: Any, D: tl.constexpr) -> None:
+    """``out = sum of (a b[i]) c[i]``: (D, D) of f32, b and c: (count, D, D) of f32, b[i] along its columns."""
+    i = tl.arange(0, D)
+    along, across = i[:, None] * D + i[None, :], i[None, :] * D + i[:, None]
+    left, total = tl.load(a + along), tl.zeros([D, D], tl.float32)
+    for step in range(count):
+        inner = tl.dot(left, tl.load(b + step * D * D + across))
+        total += tl.dot(inner, tl.load(c + step * D * D + along))
+    tl.store(out + along, total)
+
+
+@pytest.mark.parametrize(("stages", "dots"), [(1, 2), (2, 1)])
+def test_a_loop_of_one_stage_copies_nothing_ahead_and_writes_along_k(stages: int, dots: int) -> None:
+    """Copies of several stages leave the operand as it lies in global memory; of one, threads load blocks of it."""
+    a = values(SIZE, SIZE, dtype=torch.float32)
+    b, c = (values(2 * SIZE, SIZE, dtype=torch.float32, seed=i).view(2, SIZE, SIZE) for i in (1, 2))
+    out = poisoned(SIZE, SIZE, dtype=torch.float32)
+    with tri.target(SIMULATED):
+        kernel = chain[(1,)](a, b, c, out, 2, SIZE, num_warps=4, num_stages=stages)
+    wide = [x.double() for x in (a, b, c)]
+    close(out, (wide[0] @ wide[1].transpose(1, 2) @ wide[2]).sum(0), BOUND)
+    text = kernel.asm["ttgir"]
+    loop = text.partition("scf.for")[2].partition("scf.yield")[0]
+    assert loop.count("ttng.warp_group_dot ") == dots
+    assert ("#linear" in text) == (stages == 1)
 
 
 def test_bytes_are_written_along_k_as_well() -> None:

@@ -8,6 +8,7 @@ from tri_core.api import VerificationError
 from tri_core.dialects.tt import FuncOp
 from tri_core.ir.effects import ASYNC, READ_GLOBAL, WRITE_SHARED, Effects
 from tri_core.ir.markers import STAGES
+from tri_core.ir.regions import is_loop
 from tri_core.ir.rewriting import terminator
 from tri_core.ir.traits import is_view, moves_data, source_of
 from tri_core.ir.views import defining_op, isa
@@ -28,6 +29,7 @@ __all__ = [
     "copies_to_shared",
     "functions",
     "guarded_buffers",
+    "has_stages",
     "i32_attribute",
     "is_barrier",
     "make",
@@ -88,6 +90,15 @@ def stages_of(loop: ir.Operation, launch: int) -> int:
     """The stages that ``loop`` is to have: those it asks for, else those that the ``launch`` does."""
     asked = asked_stages(loop)
     return launch if asked is None else asked
+
+
+def has_stages(op: ir.Operation, launch: int) -> bool:
+    """True where a loop of several stages runs ``op``; one without a number of its own has as many as the ``launch`` asks for."""
+    while (parent := op.parent) is not None:
+        op = parent.operation
+        if is_loop(op) and stages_of(op, launch) > 1:
+            return True
+    return False
 
 
 def block_ops(block: ir.Block) -> list[ir.Operation]:

@@ -13,7 +13,12 @@ from tri_core.mlir import ir, parse, session
 from tri_gpu_dialect.encodings import Blocked, DotOperand
 from tri_gpu_dialect.layouts import layout_for
 from tri_gpu_dialect.passes import AccelerateMatmul
-from tri_gpu_dialect.policies.matrix import MatrixInstruction, is_made_of_dot, split_warps
+from tri_gpu_dialect.policies.matrix import (
+    MatrixInstruction,
+    contiguous_dimension,
+    is_made_of_dot,
+    split_warps,
+)
 from tri_gpu_dialect.testing import TensorSpec, kernel, run
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY, RefMatrix
 
@@ -133,6 +138,31 @@ def test_what_is_no_elementwise_op_of_a_dot_is_not_made_of_it() -> None:
         module = parse(_MADE.replace("OPS", f"%r = {op}"))
         _, made = _results(module)
         assert not is_made_of_dot(made)
+
+
+_LOADED = """
+#rows = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>
+#columns = #ttg.blocked<{sizePerThread = [4, 1], threadsPerWarp = [4, 8], warpsPerCTA = [1, 4], order = [0, 1]}>
+"builtin.module"() ({
+  "tt.func"() ({
+  ^bb0(%p: tensor<16x16x!tt.ptr<f32, 1>, #columns>, %row: tensor<16x16xf32, #rows>):
+    %x = "tt.load"(%p) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<16x16x!tt.ptr<f32, 1>, #columns>) -> tensor<16x16xf32, #columns>
+    %y = "ttg.convert_layout"(%x) : (tensor<16x16xf32, #columns>) -> tensor<16x16xf32, #rows>
+    %z = arith.mulf OPERANDS : tensor<16x16xf32, #rows>
+    "tt.return"() : () -> ()
+  }) {function_type = (tensor<16x16x!tt.ptr<f32, 1>, #columns>, tensor<16x16xf32, #rows>) -> (), sym_name = "f"} : () -> ()
+}) {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} : () -> ()
+"""
+
+
+@pytest.mark.parametrize(
+    ("operands", "dimension"), [("%y, %row", 0), ("%row, %y", 0), ("%y, %y", 0), ("%row, %row", 1)]
+)
+def test_what_is_scaled_has_the_neighbours_that_it_was_loaded_with(operands: str, dimension: int) -> None:
+    with session():
+        module = parse(_LOADED.replace("OPERANDS", operands))
+        ops = [view.operation for view in next(iter(module.body)).regions[0].blocks[0].operations]
+        assert contiguous_dimension(ops[2].results[0]) == dimension
 
 
 def _results(module: ir.Module) -> tuple[ir.Value, ...]:

@@ -59,14 +59,16 @@ def accumulator_type(element: ir.Type) -> str:
     return _SUMS.get(name, name)
 
 
-def matrix_instructions(target: Target, registers: int = 255) -> tuple[MatrixInstruction, ...]:
+def matrix_instructions(
+    target: Target, registers: int = 255, stages: int = 2
+) -> tuple[MatrixInstruction, ...]:
     """What ``target`` has, none before compute capability 8.0; those of warp groups first.
 
-    Those of warp groups are as wide as ``registers`` of a thread hold.
+    Those of warp groups are as wide as ``registers`` of a thread hold; loops that don't say have ``stages``.
     """
     synchronous = _from_capability(int(target.key.arch.removeprefix("sm_").rstrip("af")))
     widths = [n for n in WGMMA_WIDTHS if n // 2 + _BESIDE_SUM <= registers]
-    return (*_wgmma(max(widths)), *synchronous) if target.has("wgmma") and widths else synchronous
+    return (*_wgmma(max(widths), stages), *synchronous) if target.has("wgmma") and widths else synchronous
 
 
 @cache
@@ -89,11 +91,15 @@ def _instruction(a: str, b: str, total: str, first: int, k: int, k_width: int) -
 
 
 @cache
-def _wgmma(widest: int) -> tuple[MatrixInstruction, ...]:
+def _wgmma(widest: int, stages: int) -> tuple[MatrixInstruction, ...]:
     rows = [row for row in _ROWS if row[0] in _BITS]
     plain = [_group_instruction(a, b, total, k, k_width, widest) for a, b, total, _, k, k_width in rows]
     other = [row for row in plain if _BITS[row.a] in _TRANSPOSED]
-    return (*plain, *map(_transposed, other), *(replace(row, turns=True) for row in other))
+    return (
+        *plain,
+        *(replace(_transposed(row), stages=stages) for row in other),
+        *(replace(row, turns=True, stages=stages) for row in other),
+    )
 
 
 def _transposed(row: AsyncInstruction) -> AsyncInstruction:

@@ -52,6 +52,9 @@ from tri_gpu_dialect.dialect.markers import MARK
 from tri_gpu_dialect.encodings import Encoding, MatrixEncoding
 from tri_gpu_dialect.types import tensor_info
 
+#: values that are looked at behind one that has no layout yet
+_LOOKED_BACK = 8
+
 __all__ = ["Assignment", "Key", "assign", "key_of", "mark"]
 
 #: what stands for an op in dictionaries: a result, or a mark (hashes of ops change when ops do)
@@ -273,9 +276,20 @@ class _Forward(ForwardWalk):
         for use in uses_ahead(value):
             op = use.owner.operation
             if maps_elements(op.name):
-                found = next((self.found.fixed[v] for v in op.operands if v in self.found.fixed), None)
+                found = next((e for v in op.operands if (e := self.comes(v)) is not None), None)
                 if found is not None:
                     return found
+        return None
+
+    def comes(self, value: ir.Value) -> Encoding | None:
+        """The layout that ``value`` has, or will have once the walk comes to the elementwise ops that it is made by; None where none is known."""
+        ahead, seen = [value], 0
+        while ahead and seen < _LOOKED_BACK:
+            here, seen = ahead.pop(0), seen + 1
+            if here in self.found.fixed:
+                return self.found.fixed[here]
+            if not isinstance(here.owner, ir.Block) and maps_elements(here.owner.operation.name):
+                ahead += here.owner.operation.operands
         return None
 
     # --- control flow -----------------------------------------------------------------------------------

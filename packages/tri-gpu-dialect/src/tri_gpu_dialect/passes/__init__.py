@@ -23,6 +23,7 @@ from tri_gpu_dialect.transforms.layout.convert_triton_to_tritongpu import Conver
 from tri_gpu_dialect.transforms.layout.optimize_thread_locality import OptimizeThreadLocality
 from tri_gpu_dialect.transforms.layout.remove_layout_conversions import RemoveLayoutConversions
 from tri_gpu_dialect.transforms.layout.sink_conversions import SinkConversions
+from tri_gpu_dialect.transforms.layout.turn_loads import TurnLoads
 from tri_gpu_dialect.transforms.layout.verify_layouts import VerifyLayouts
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.transforms.memory.buffer_cse import BufferCSE
@@ -66,6 +67,7 @@ __all__ = [
     "StageDotOperands",
     "StageMatrixOperands",
     "SubtileEpilogue",
+    "TurnLoads",
     "UnmaskInnerTiles",
     "VerifyLayouts",
     "WarpSpecialize",

@@ -46,7 +46,7 @@ class AsyncInstruction(MatrixInstruction):
     other along the rows, execute it together; along the columns where the instruction is ``transposed``: it computes the transposed dot,
     ``D^T = B^T A^T``.  ``group_columns``: those of the narrowest and of the widest instruction of such a group (None: those of ``shape``).
     With ``turns`` threads write operands from registers with rows along k, whatever dimension their source has neighbours along: for
-    dots that another's result goes into, whose layouts agree by that.
+    dots that another's result goes into, whose layouts agree by that; not what loops copy ahead, which have ``stages`` where they don't say.
     """
 
     memory: OperandMemory
@@ -55,6 +55,7 @@ class AsyncInstruction(MatrixInstruction):
     transposed: bool = False
     group_columns: tuple[int, int] | None = None
     turns: bool = False
+    stages: int = 2
 
     def split(self, shape: Shape, num_warps: int, *, whole_rows: bool) -> Shape:
         """See :class:`MatrixInstruction`; groups of warps have theirs together."""
@@ -87,7 +88,7 @@ class AsyncInstruction(MatrixInstruction):
         split = dot_blocks(dot)
         if self.transposed and split:
             return None  # blocks of a cluster split rows and columns of a dot as it is
-        if self.transposed and is_made_of_dot(Dot(dot).c) and not is_copied_in_loop(Dot(dot).b):
+        if self.transposed and is_made_of_dot(Dot(dot).c) and not is_copied_in_loop(Dot(dot).b, self.stages):
             return None  # all of the sum would change threads, where an instruction that turns operands writes one of them
         found = []
         for index in (0, 1):
@@ -99,7 +100,7 @@ class AsyncInstruction(MatrixInstruction):
                 found.append(OperandSource(None))
                 continue
             blocks = operand_blocks(split, index)
-            is_turned = self.turns and not is_copied_in_loop(value)
+            is_turned = self.turns and not is_copied_in_loop(value, self.stages)
             contiguous = 1 - index if is_turned else contiguous_dimension(value)
             encoding = self.memory(index, share(shape_of(value.type), blocks), contiguous)
             if encoding is not None and blocks:

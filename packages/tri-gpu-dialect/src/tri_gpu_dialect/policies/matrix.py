@@ -17,6 +17,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import pack_of
 from tri_gpu_dialect.dialect import ConvertLayoutOp, WarpGroupDotOp, WarpGroupDotWaitOp
+from tri_gpu_dialect.edit import stages_of
 from tri_gpu_dialect.encodings import DotOperand
 from tri_gpu_dialect.encodings.matrix import MatrixEncoding
 from tri_gpu_dialect.layouts.cluster import share
@@ -116,8 +117,10 @@ def _keeps_places(op: ir.Operation) -> bool:
 def contiguous_dimension(value: ir.Value) -> int:
     """The dimension that ``value``, as it was loaded, has neighbours along."""
     op = _source(value)
-    if op is not None and len(op.operands) == 1 and _keeps_places(op):
-        return contiguous_dimension(source_of(op))
+    if op is not None and _keeps_places(op):
+        loaded = [operand for operand in op.operands if len(op.operands) == 1 or _is_loaded(operand)]
+        if loaded:
+            return contiguous_dimension(loaded[0])
     if op is not None and isa(op, TransOp):
         order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
         return order.index(contiguous_dimension(source_of(op)))
@@ -128,12 +131,30 @@ def contiguous_dimension(value: ir.Value) -> int:
     return vector_order(info.shape, max(info.bitwidth, 8), layouts.of(value.type))[0]
 
 
-def is_copied_in_loop(value: ir.Value) -> bool:
-    """True where a loop loads ``value`` as it is, transposed at most: copies may bring it ahead, that leave it as it lies in global memory."""
+def _is_loaded(value: ir.Value) -> bool:
+    """Whether ``value`` is a load's, each element perhaps changed by itself: no row or number that was broadcast."""
+    op = _source(value)
+    while op is not None and not isa(op, LoadOp, DescriptorLoadOp):
+        op = (
+            _source(source_of(op))
+            if len(op.operands) == 1 and (_keeps_places(op) or isa(op, TransOp))
+            else None
+        )
+    return op is not None
+
+
+def is_copied_in_loop(value: ir.Value, stages: int) -> bool:
+    """True where a loop loads ``value`` as it is, transposed at most: copies may bring it ahead, that leave it as it lies in global memory.
+
+    ``stages``: of loops that don't say; one of a single stage copies nothing ahead.
+    """
     op = _source(value)
     while op is not None and isa(op, ConvertLayoutOp, TransOp):
         op = _source(source_of(op))
-    return op is not None and isa(op, LoadOp, DescriptorLoadOp) and is_loop(op.parent.operation)
+    if op is None or not isa(op, LoadOp, DescriptorLoadOp):
+        return False
+    loop = op.parent.operation
+    return is_loop(loop) and (isa(op, DescriptorLoadOp) or stages_of(loop, stages) > 1)
 
 
 def is_made_of_dot(value: ir.Value) -> bool:

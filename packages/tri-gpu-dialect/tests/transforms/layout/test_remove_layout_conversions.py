@@ -303,6 +303,14 @@ def test_a_row_that_many_rows_are_made_of_is_loaded_as_they_are_used(run) -> Non
     assert conversions(module) == []
 
 
+def test_a_reduction_has_the_layout_of_what_is_computed_behind_it(run) -> None:  # type: ignore[no-untyped-def]
+    """As before; what the maxima and their rows meet is made of the load's elements only after them."""
+    product = "%later = arith.negf %f : tensor<64x64xf32>\n%last = arith.mulf %later, %z : tensor<64x64xf32>"
+    body = "\n".join([_GATED.format(POINTER), MAX, BACK, product, STORE.replace("%z", "%last")])
+    module = run(matrix(body), *BOTH, num_warps=2)
+    assert conversions(module) == []
+
+
 def test_one_element_that_a_row_is_made_of_does_not_decide_its_layout(run) -> None:  # type: ignore[no-untyped-def]
     """A row of fewer elements than threads divided by its maximum: no thread has the whole row."""
     body = f"""

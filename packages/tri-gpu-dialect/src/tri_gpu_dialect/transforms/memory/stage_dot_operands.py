@@ -21,14 +21,13 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotOp, MakeRangeOp, SplatOp
 from tri_core.ir.dots import Dot
-from tri_core.ir.regions import is_loop
 from tri_core.ir.traits import is_elementwise, moves_data, replicates
 from tri_core.ir.views import defining_op, isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.edit import all_ops, functions, stages_of, unconverted
+from tri_gpu_dialect.edit import all_ops, functions, has_stages, unconverted
 from tri_gpu_dialect.encodings import Blocked, PaddedShared
 from tri_gpu_dialect.layouts import REGISTER, layout_for
 from tri_gpu_dialect.types import TensorInfo, bitwidth, tensor_info, tensor_type
@@ -66,18 +65,9 @@ class StageDotOperands(Pass):
         if not isinstance(encoding, Blocked) or result is None or left is None:
             return False
         products = _cells_per_thread(result) * left.shape[-1]
-        if products > self.unrolled or products <= self.tiny or _has_stages(dot, num_stages):
+        if products > self.unrolled or products <= self.tiny or has_stages(dot, num_stages):
             return products > self.unrolled
         return not any(map(_is_of_indices, (given.a, given.b)))
-
-
-def _has_stages(op: ir.Operation, num_stages: int) -> bool:
-    """True where a loop of several stages runs ``op``; a loop without a number of its own has ``num_stages``."""
-    while (parent := op.parent) is not None:
-        op = parent.operation
-        if is_loop(op) and stages_of(op, num_stages) > 1:
-            return True
-    return False
 
 
 def _is_of_indices(value: ir.Value) -> bool:
