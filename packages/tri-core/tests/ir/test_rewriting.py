@@ -464,3 +464,54 @@ def test_ops_go_once(inner_first: bool) -> None:
         mlir.verify(module)
         left = [op.name for op in collect(module.operation)]
     assert not {"scf.for", "arith.subi", "func.call"} & set(left)
+
+
+SHARED = """
+func.func @f(%a: i32, %b: i32) -> i32 {
+  %shared = arith.addi %a, %b : i32
+  %left = arith.subi %shared, %a : i32
+  %right = arith.muli %shared, %left : i32
+  %kept = arith.andi %shared, %b : i32
+  %top = arith.xori %right, %left : i32
+  %whole = arith.ori %top, %right : i32
+  return %kept : i32
+}
+"""
+
+
+def _named(module: ir.Module, name: str) -> ir.Operation:
+    return next(op for op in collect(module.operation) if op.name == name)
+
+
+def test_shared_makers_go_once_and_those_that_are_used_stay() -> None:
+    with mlir.session():
+        module = mlir.parse(SHARED)
+        rewriting.erase_unused(_named(module, "arith.ori"))
+        mlir.verify(module)
+        left = [op.name for op in collect(module.operation) if op.name.startswith("arith.")]
+    assert left == ["arith.addi", "arith.andi"]
+
+
+def test_makers_that_may_not_go_stay() -> None:
+    with mlir.session():
+        module = mlir.parse(SHARED)
+        rewriting.erase_unused(_named(module, "arith.ori"), lambda op: op.name != "arith.muli")
+        left = [op.name for op in collect(module.operation) if op.name.startswith("arith.")]
+    assert left == ["arith.addi", "arith.subi", "arith.muli", "arith.andi"]
+
+
+def test_what_is_used_is_not_erased() -> None:
+    with mlir.session():
+        module = mlir.parse(SHARED)
+        rewriting.erase_unused(_named(module, "arith.addi"))
+        assert len([op for op in collect(module.operation) if op.name.startswith("arith.")]) == 6
+
+
+def test_a_chain_of_thousands_goes() -> None:
+    lines = [f"  %{i + 1} = arith.addi %{i}, %{i} : i32" for i in range(5000)]
+    text = "\n".join(["func.func @f(%a: i32) {", "  %0 = arith.addi %a, %a : i32", *lines, "  return", "}"])
+    with mlir.session():
+        module = mlir.parse(text)
+        last = [op for op in collect(module.operation) if op.name == "arith.addi"][-1]
+        rewriting.erase_unused(last)
+        assert not [op for op in collect(module.operation) if op.name == "arith.addi"]

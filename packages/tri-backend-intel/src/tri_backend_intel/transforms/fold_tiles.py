@@ -7,11 +7,15 @@ from typing import ClassVar
 from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.dialect.tiles import BY_ELEMENTS
 from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import DescriptorLoadOp, TransOp
+from tri_core.ir.rewriting import erase_unused
 from tri_core.ir.traits import is_elementwise
+from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_core.remarks import declined
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, convert, functions, make
 from tri_gpu_dialect.encodings import DotOperand, Encoding
 from tri_gpu_dialect.types import tensor_info, tensor_type
@@ -80,7 +84,7 @@ def _fold_load(conversion: ir.Operation) -> None:
     with ir.InsertionPoint(source), source.location:
         made = make("ttig.tile_load", list(source.operands), result.type, **flag)
     result.replace_all_uses_with(made.results[0])
-    _drop(conversion)
+    erase_unused(conversion, _is_removable)
 
 
 def _unconverted(value: ir.Value) -> ir.Operation | None:
@@ -91,15 +95,8 @@ def _unconverted(value: ir.Value) -> ir.Operation | None:
     return op
 
 
-def _drop(op: ir.Operation) -> None:
-    """Erase ``op`` if nothing uses it, and what was for it alone."""
-    if not len(op.results) or any(any(True for _ in r.uses) for r in op.results):
-        return
-    before = [maker_of(v) for v in op.operands]
-    op.erase()
-    for each in dict.fromkeys(b for b in before if b is not None):
-        if each.name in ("ttg.convert_layout", "tt.trans", "tt.descriptor_load") or is_elementwise(each):
-            _drop(each)
+def _is_removable(op: ir.Operation) -> bool:
+    return isa(op, ConvertLayoutOp, TransOp, DescriptorLoadOp) or is_elementwise(op)
 
 
 # --- stores -----------------------------------------------------------------------------------------------
@@ -127,7 +124,7 @@ def _fold_store(store: ir.Operation) -> None:
     store.erase()
     owner = maker_of(value)
     if owner is not None:
-        _drop(owner)
+        erase_unused(owner, _is_removable)
 
 
 def _dot_layout(value: ir.Value, seen: dict[ir.Value, Dpas | None]) -> Dpas | None:

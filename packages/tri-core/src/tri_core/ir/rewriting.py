@@ -9,6 +9,7 @@ markers that passes leave for each other (:mod:`tri_core.ir.markers`).  Changes 
 :func:`clone_with`     a copy with other operands, types of results, attributes
 :func:`for_like`, ...  structured control flow like another, its blocks to be filled
 :func:`erase_dead`     what nobody uses goes; :func:`erase_all`: these ops go
+:func:`erase_unused`   an op goes if nobody uses it, with what was for it alone
 :func:`rebuild`        the operation itself with other operands, types of results, attributes or name
 :func:`rebuild_loop`   an ``scf.for`` with other iter_args: removed, of other values and types, added
 :func:`rebuild_while`  an ``scf.while`` with more loop-carried values
@@ -36,6 +37,7 @@ __all__ = [
     "end_block",
     "erase_all",
     "erase_dead",
+    "erase_unused",
     "for_like",
     "if_like",
     "is_dead",
@@ -276,6 +278,37 @@ def erase_dead(root: ir.Operation, removable: Callable[[ir.Operation], bool] = i
                     op.erase()
                 else:
                     erase_dead(op, removable)
+
+
+def erase_unused(op: ir.Operation, removable: Callable[[ir.Operation], bool] = is_pure) -> None:
+    """Erase ``op`` unless a result of it is used, and with it the ``removable`` ops that only it and such ops used.
+
+    Each op is looked at once, behind all its users: what several of them share is neither left behind nor touched again
+    once it is erased.
+    """
+    if not is_dead(op):
+        return
+    for each in reversed(_makers(op, removable)):
+        if is_dead(each):
+            each.erase()
+
+
+def _makers(op: ir.Operation, removable: Callable[[ir.Operation], bool]) -> list[ir.Operation]:
+    """``op`` and the ``removable`` ops that it is made of, each behind what it uses; no recursion, since chains are thousands long."""
+    order: list[ir.Operation] = []
+    seen, ahead = {op}, [(op, iter(list(op.operands)))]
+    while ahead:
+        here, operands = ahead[-1]
+        for value in operands:
+            maker = None if isinstance(value.owner, ir.Block) else value.owner.operation
+            if maker is not None and maker not in seen and removable(maker):
+                seen.add(maker)
+                ahead.append((maker, iter(list(maker.operands))))
+                break
+        else:
+            order.append(here)
+            ahead.pop()
+    return order
 
 
 def is_dead(op: ir.Operation) -> bool:

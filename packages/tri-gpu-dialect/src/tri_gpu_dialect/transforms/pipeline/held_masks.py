@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tri_core.dialects.tt import LoadOp
-from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.rewriting import attributes_of, erase_unused
 from tri_core.ir.traits import is_rematerializable, moves_data
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import arith, ir
-from tri_gpu_dialect.edit import block_ops
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["drop", "masked"]
@@ -65,7 +64,7 @@ def drop(comparison: ir.Operation) -> None:
             elif isa(user, LoadOp):
                 user.results[0].replace_all_uses_with(_unmasked(user))
                 user.erase()
-        _erase_unused(value.owner.operation)
+        erase_unused(value.owner.operation, is_rematerializable)
 
 
 def _unmasked(load: ir.Operation) -> ir.Value:
@@ -75,20 +74,6 @@ def _unmasked(load: ir.Operation) -> ir.Value:
     with ir.InsertionPoint(load), load.location:
         made = ir.Operation.create(_LOAD, results=types, operands=[load.opview.ptr], attributes=attributes)
     return made.results[0]
-
-
-def _erase_unused(op: ir.Operation) -> None:
-    """Erase ``op``, and what is made for it alone in its block, if nobody uses it."""
-    block, found, ahead = op.block, {op}, [op]
-    while ahead:
-        for value in ahead.pop().operands:
-            maker = None if isinstance(value.owner, ir.Block) else value.owner.operation
-            if maker is not None and maker.block == block and maker not in found:
-                found.add(maker)
-                ahead.append(maker)
-    for each in reversed(block_ops(block)):
-        if each in found and is_rematerializable(each) and not any(len(list(r.uses)) for r in each.results):
-            each.erase()
 
 
 def _uses(value: ir.Value) -> Iterator[tuple[ir.Value, ir.Operation]]:
