@@ -26,6 +26,8 @@ _SUMS_REASON = (
     "fraction, as in Triton; max_num_imprecise_acc says after how many the sum goes on in f32"
 )
 
+_ASSEMBLY = "language/inline_asm_elementwise/*"
+
 
 def profile(target: Target) -> ConformanceProfile:
     """``conformance.toml`` and, for a core that asks for them (0.3), a line of assembly and how accurate exp is."""
@@ -35,6 +37,8 @@ def profile(target: Target) -> ConformanceProfile:
         exp = bound(test="language/exp/fp32-*", ulp=_EXP_ULP, reason=_EXP_REASON)
         sums = bound(test="language/dot-fp8/fp8e5-32x64x64-w8", ulp=_SUMS_ULP, reason=_SUMS_REASON)
         found = replace(found, accuracy=(exp, sums) if target.has("wgmma") else (exp,))
+    if target.key.level:  # which runs assembly
+        found = replace(found, gaps=tuple(g for g in found.gaps if g.test != _ASSEMBLY))
     kind = getattr(plugin_records, "Assembly", None)
     if kind is None or (target.key.simulated and not target.key.level):
         return found

@@ -27,9 +27,9 @@ def kernel(body: str, count: int) -> str:
     return f"{head}.visible .entry k({parameters})\n{{{_REGISTERS}{loads}\n{body}\nret;\n}}\n"
 
 
-def run(body: str, arrays: Sequence[Array], threads: int = 32, grid: int = 1) -> None:
-    """Run ``body`` with pointers to ``arrays``, which are written in place."""
-    program = TextProgram(kernel(body, len(arrays)), "k")
+def run(body: str, arrays: Sequence[Array], threads: int = 32, grid: int = 1, functions: str = "") -> None:
+    """Run ``body`` with pointers to ``arrays``, which are written in place, and ``functions`` behind it in the module."""
+    program = TextProgram(kernel(body, len(arrays)) + functions, "k")
     machine = Machine(program=program, num_threads=threads, threads_per_warp=32, shared_bytes=1024)
     memory = Memory("global", scene=Scene())
     places = [memory.allocate(a.reshape(-1).view(np.uint8), f"array {i}") for i, a in enumerate(arrays)]

@@ -156,3 +156,17 @@ def test_a_comparison_is_combined_with_a_predicate() -> None:
     a = np.arange(32, dtype=np.uint32)
     code = "setp.lt.u32 %p1, {0}, 20; setp.gt.and.u32 %p2, {0}, 10, %p1; selp.b32 %r15, 1, 0, %p2;"
     assert evaluate(code, [a], "%r15", 32).tolist() == [int(10 < i < 20) for i in range(32)]
+
+
+def test_sums_of_several_words_carry() -> None:
+    rows = [(2**64 - 1, 1), (2**63, 2**63), (5, 7), (2**64 - 1, 2**64 - 1), (1, 2)]
+    arrays = [np.array([row[i] for row in rows], np.uint64) for i in range(2)]
+    code = "add.cc.u64 %q14, {0}, {1}; addc.u64 %q15, {0}, {1};"
+    total = [(a + b + ((a + b) >> 64)) & 2**64 - 1 for a, b in rows]
+    assert evaluate(code, arrays, "%q15", 64).tolist() == total
+    code = "sub.cc.u64 %q14, {0}, {1}; subc.u64 %q15, {0}, {1};"
+    assert evaluate(code, arrays, "%q15", 64).tolist() == [(a - b - (a < b)) & 2**64 - 1 for a, b in rows]
+    low = [a.astype(np.uint32) for a in arrays]
+    code = "mad.lo.cc.u32 %r14, {0}, {1}, 7; madc.hi.u32 %r15, {0}, {1}, 0;"
+    expected = [((int(a) * int(b)) + 7) >> 32 & 0xFFFFFFFF for a, b in zip(*low, strict=True)]
+    assert evaluate(code, low, "%r15", 32).tolist() == expected

@@ -58,6 +58,47 @@ def test_a_pipelined_matmul_is_numpys() -> None:
     assert (c == a.astype(np.float32) @ b.astype(np.float32)).all()
 
 
+def test_a_matmul_of_warp_groups_is_numpys() -> None:
+    rng = np.random.default_rng(2)
+    a, b = (rng.integers(-4, 5, (128, 128)).astype(np.float16) for _ in range(2))
+    c = np.zeros((128, 128), np.float32)
+    with tri.target(TARGETS[1]):
+        kernel = matmul[(2, 2)](a, b, c, 128, BLOCK=64, num_warps=4)
+    assert "wgmma.mma_async" in kernel.asm["text"]
+    assert (c == a.astype(np.float32) @ b.astype(np.float32)).all()
+
+
+@tri.jit
+def copy(x: Any, y: Any, rows: Any, columns: Any, BLOCK: tl.constexpr) -> None:
+    source = tl.make_tensor_descriptor(x, [rows, columns], [columns, 1], [BLOCK, BLOCK])
+    target = tl.make_tensor_descriptor(y, [rows, columns], [columns, 1], [BLOCK, BLOCK])
+    at = [tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK]
+    target.store(at, source.load(at) + 1)
+
+
+def test_boxes_are_copied_by_the_tensor_memory_accelerator() -> None:
+    x = np.arange(48 * 32, dtype=np.float32).reshape(48, 32)
+    y = np.zeros_like(x)
+    with tri.target(TARGETS[1]):
+        kernel = copy[(3, 2)](x, y, 48, 32, BLOCK=16)
+    assert "cp.async.bulk.tensor.2d" in kernel.asm["text"]
+    assert (y == x + 1).all()
+
+
+@tri.jit
+def sines(x: Any, y: Any, BLOCK: tl.constexpr) -> None:
+    at = tl.arange(0, BLOCK)
+    tl.store(y + at, tl.sin(tl.load(x + at)))
+
+
+def test_functions_with_tables_and_local_memory() -> None:
+    x = (np.arange(64) * 33333.3).astype(np.float32)
+    y = np.zeros_like(x)
+    with tri.target(TARGETS[0]):
+        sines[(1,)](x, y, BLOCK=64)
+    np.testing.assert_allclose(y, np.sin(x.astype(np.float64)), atol=2e-7)
+
+
 def test_what_is_out_of_bounds_has_the_line_of_the_kernel_and_that_of_the_text() -> None:
     x = np.zeros((1, 64), np.float32)
     with tri.target(TARGETS[0]), pytest.raises(SimulationError, match=r"ld\.global.*PTX line \d+") as found:

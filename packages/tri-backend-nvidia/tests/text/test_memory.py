@@ -133,3 +133,13 @@ def test_a_loop_that_walks_along_memory_is_no_wait() -> None:
     code = "mov.b64 %at5, %at0; $AGAIN: ld.global.b32 %r1, [%at5]; add.s64 %at5, %at5, 4; setp.eq.s32 %p1, %r1, 0; @%p1 bra $AGAIN; st.global.b32 [%at0], %r1;"
     run(code, [words])
     assert words.tolist() == [7, 0, 0, 7]
+
+
+def test_a_thread_has_local_memory_of_its_own() -> None:
+    made = np.zeros(32, np.uint32)
+    code = """
+        .local .align 4 .b8 depot[8]; mov.b64 %at5, depot; mov.u32 %r31, %tid.x; st.local.b32 [%at5+4], %r31;
+        ld.local.b32 %r1, [depot+4]; mad.wide.u32 %at6, %r31, 4, %at0; st.global.b32 [%at6], %r1;
+    """
+    run(code, [made])
+    assert made.tolist() == list(range(32))

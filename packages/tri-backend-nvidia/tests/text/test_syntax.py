@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from ptx_text import kernel
+from ptx_text import kernel, run
 from tri_backend_nvidia.text import TextProgram, read_kernel
 from tri_backend_nvidia.text.flow import blocks_of, loops_of
 from tri_core.errors import Unsupported
@@ -58,3 +59,18 @@ def test_what_is_not_known_is_refused_with_its_line(code: str) -> None:
 def test_a_kernel_that_is_not_there_is_named() -> None:
     with pytest.raises(Unsupported, match="'other'"):
         read_kernel(kernel("", 0), "other")
+
+
+def test_a_function_is_read_in_place_of_its_call() -> None:
+    function = """
+.func (.param .b32 result) twice(.param .b32 twice_0) {
+.reg .pred %p<2>; .reg .b32 %r<9>;
+ld.param.b32 %r1, [twice_0]; setp.eq.s32 %p1, %r1, 0; @%p1 bra $L; add.s32 %r1, %r1, %r1;
+$L: st.param.b32 [result], %r1; ret;
+}
+"""
+    call = "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), twice, (a); ld.param.b32 %r1, [b]; }\n"
+    made = np.zeros(32, np.uint32)
+    body = f"mov.u32 %r1, %tid.x;\n{call}{call}mov.u32 %r2, %tid.x; mad.wide.u32 %at5, %r2, 4, %at0; st.global.b32 [%at5], %r1;"
+    run(body, [made], functions=function)
+    assert made.tolist() == [4 * i for i in range(32)]

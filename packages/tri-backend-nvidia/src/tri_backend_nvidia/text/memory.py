@@ -20,6 +20,8 @@ from tri_runtime.simulator import CTA
 __all__ = ["MEMORY", "Access"]
 
 _SPACES = {"global": 1, "shared": 3, "shared::cta": 3, "shared::cluster": 3, "": 0}
+#: constants and local memory are places in global memory; parameters are none
+_PRIVATE = {"param": 0, "const": 1, "local": 1}
 _ORDERS = ("relaxed", "acquire", "release", "acq_rel", "weak", "volatile")
 _SCOPES = ("cta", "cluster", "gpu", "sys")
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
@@ -47,8 +49,8 @@ class Access:
         for part in modifiers:
             if part in _SPACES:
                 space = _SPACES[part]
-            elif part in ("param", "const", "local"):
-                constant = part
+            elif part in _PRIVATE:
+                constant, space = part, _PRIVATE[part]
             elif part in _ORDERS:
                 order = part
             elif part in _SCOPES:
@@ -87,7 +89,7 @@ def _load(registers: Registers, instruction: Instruction) -> Callable[[CTA], Non
     targets = registers.vector(instruction.operands[0])
     if access.constant == "param":
         return _parameter(registers, instruction, access)
-    if access.constant or len(targets) != access.count:
+    if len(targets) != access.count:
         raise unknown(instruction)
     address = registers.address(instruction.operands[1])
     writers = [registers.writer(target, access.type) for target in targets]
@@ -109,6 +111,12 @@ def _load(registers: Registers, instruction: Instruction) -> Callable[[CTA], Non
 
 def _parameter(registers: Registers, instruction: Instruction, access: Access) -> Callable[[CTA], None]:
     name, _, offset = instruction.operands[1].strip("[]").partition("+")
+    if name in registers.kernel.registers and not offset and access.count == 1:
+        read, write = (
+            registers.reader(name, access.type),
+            registers.writer(instruction.operands[0], access.type),
+        )
+        return lambda cta: write(cta, read(cta))
     parameter = registers.parameters.get(name.strip())
     if parameter is None or parameter.nbytes or offset or access.count > 1:
         raise unknown(instruction)
@@ -119,7 +127,13 @@ def _parameter(registers: Registers, instruction: Instruction, access: Access) -
 def _store(registers: Registers, instruction: Instruction) -> Callable[[CTA], None]:
     access = Access.of(instruction)
     sources = registers.vector(instruction.operands[1])
-    if access.rest or access.constant or len(sources) != access.count:
+    if access.constant == "param":
+        read, write = (
+            registers.reader(sources[0], access.type),
+            registers.writer(instruction.operands[0].strip("[]"), access.type),
+        )
+        return lambda cta: write(cta, read(cta))
+    if access.rest or access.constant == "const" or len(sources) != access.count:
         raise unknown(instruction)
     address = registers.address(instruction.operands[0])
     readers = [registers.reader(source, access.type) for source in sources]
@@ -249,6 +263,8 @@ def _fence(registers: Registers, instruction: Instruction) -> Callable[[CTA], No
     from tri_backend_nvidia.machine.simulation import mbarrier
 
     parts = instruction.parts[1:]
+    if parts[:2] == ("proxy", "tensormap::generic"):
+        return lambda cta: None  # copies read maps as they are
     if parts[0] in ("proxy", "mbarrier_init"):
         kind = ".".join(parts)
         return lambda cta: mbarrier.fence(cta, kind)
@@ -291,7 +307,6 @@ MEMORY: dict[str, Maker] = {
     "membar": _fence,
     "cvta": _same_address,
     "createpolicy": _policy,
-    "prefetch": _nothing,
     "prefetchu": _nothing,
     "discard": _nothing,
     "applypriority": _nothing,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tri_backend_nvidia.text.carries import CARRY, carried, leaves_carry, takes_carry
 from tri_backend_nvidia.text.conversions import cvt
 from tri_backend_nvidia.text.floats import FLOATS
 from tri_backend_nvidia.text.flow import Block, Way, blocks_of
@@ -57,6 +58,7 @@ class TextProgram:
 
     def __init__(self, text: str, name: str) -> None:
         self.kernel: Kernel = read_kernel(text, name)
+        self.kernel.registers[CARRY] = "pred"
         self.registers = Registers(self.kernel)
         self.blocks: list[Block] = blocks_of(self.kernel)
         self.sites: list[TextSite] = []
@@ -147,7 +149,17 @@ class TextProgram:
             return self._move(code), True
         if name in _EFFECTS:
             return _EFFECTS[name](self.registers, code), False
+        if takes_carry(code) or leaves_carry(code):
+            return self._carried(code), True
         return self._pure(code, _operation(code)), True
+
+    def _carried(self, code: Instruction) -> Step:
+        operation = carried(code)
+        target, *sources = code.operands
+        targets, sources = [target, *[CARRY] * leaves_carry(code)], [*sources, *[CARRY] * takes_carry(code)]
+        readers = [self.registers.reader(s, t) for s, t in zip(sources, operation.inputs, strict=True)]
+        writers = [self.registers.writer(t, o) for t, o in zip(targets, operation.outputs, strict=True)]
+        return _several(operation.compute, readers, writers)
 
     def _move(self, code: Instruction) -> Step:
         target, source = code.operands

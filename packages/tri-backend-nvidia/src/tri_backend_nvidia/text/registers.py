@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from tri_backend_nvidia.machine.simulation import core
-from tri_backend_nvidia.text.syntax import Instruction, Kernel, bits_of
+from tri_backend_nvidia.text.syntax import Instruction, Kernel, Variable, bits_of
 from tri_backend_nvidia.text.values import Array, as_type, dtype_of, is_float, joined, raw, split, word
 from tri_core.api import Unsupported
 from tri_core.lazy_dataclasses import dataclass
-from tri_runtime.simulator import CTA
+from tri_runtime.simulator import CTA, Memory
 
 __all__ = ["Reader", "Registers", "Writer", "guarded", "leave_open"]
 
@@ -82,8 +83,20 @@ class Registers:
     writes: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        names = ["", *(p.name for p in self.kernel.parameters), *self.kernel.registers]
+        names = [
+            "",
+            *(p.name for p in self.kernel.parameters),
+            *self.kernel.variables,
+            *self.kernel.registers,
+        ]
         self.slots = {name: slot for slot, name in enumerate(names)}
+        #: what some instruction names first, as the result is
+        self.written = {
+            name
+            for code in self.kernel.code
+            if code.operands
+            for name in re.findall(r"[\w$%@+]+", code.operands[0])
+        }
         self.parameters = {p.name: p for p in self.kernel.parameters}
 
     # --- sources ----------------------------------------------------------------------------------------------
@@ -104,6 +117,9 @@ class Registers:
             )
         if text in self.kernel.symbols:
             return lambda cta: np.full(cta.num_threads, cta.symbols[text], dtype_of(type_))
+        if text in self.kernel.variables:
+            slot, variable = self.slots[text], self.kernel.variables[text]
+            return lambda cta: as_type(_place(cta, slot, variable).view(np.uint64), type_)
         if text in self.parameters and self.parameters[text].nbytes:
             slot = self.slots[text]
             return lambda cta: cta.values[slot]
@@ -112,8 +128,15 @@ class Registers:
     def _vector(self, text: str, type_: str) -> Reader:
         parts = [each.strip() for each in text[1:-1].split(",")]
         bits = bits_of(type_)
-        readers = [self.reader(part, f"b{bits // len(parts)}") for part in parts]
+        readers = [self._part(part, f"b{bits // len(parts)}") for part in parts]
         return lambda cta: as_type(joined([read(cta) for read in readers], bits), type_)
+
+    def _part(self, text: str, type_: str) -> Reader:
+        """A part of a word; one that no instruction writes is LLVM's undefined value, and holds anything."""
+        if text in self.kernel.registers and text not in self.written:
+            bits = bits_of(type_)
+            return lambda cta: _poison(cta, bits)
+        return self.reader(text, type_)
 
     def _register(self, name: str, type_: str) -> Reader:
         slot = self.slots[name]
@@ -186,6 +209,31 @@ class Registers:
         self.reads.clear()
         self.writes.clear()
         yield
+
+
+#: where a launch's memory has variables of the module
+_placed: WeakKeyDictionary[Memory, dict[str, int]] = WeakKeyDictionary()
+_GLOBAL = 1
+_ALIGNMENT = 16
+
+
+def _place(cta: CTA, slot: int, variable: Variable) -> Array:
+    """The address of ``variable`` for each thread: of its own memory, or of the module's."""
+    found = cta.values[slot]
+    if found is None:
+        memory = cta.memory(_GLOBAL)
+        if variable.space == "local":
+            stride = -(-variable.nbytes // _ALIGNMENT) * _ALIGNMENT
+            start = memory.allocate(stride * cta.num_threads, f"local memory {variable.name}")
+            found = start + stride * np.arange(cta.num_threads)
+        else:
+            places = _placed.setdefault(memory, {})
+            if variable.name not in places:
+                contents = np.frombuffer(variable.contents.ljust(variable.nbytes, b"\0"), np.uint8)
+                places[variable.name] = memory.allocate(contents, f"variable {variable.name}")
+            found = np.full(cta.num_threads, places[variable.name])
+        cta.values[slot] = found = found.astype(np.int64)
+    return np.asarray(found)
 
 
 def _number(text: str, type_: str) -> Any:

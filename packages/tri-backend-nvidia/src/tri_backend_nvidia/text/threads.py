@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tri_backend_nvidia.machine.simulation import cluster
 from tri_backend_nvidia.text.operation import unknown
 from tri_backend_nvidia.text.registers import Reader, Registers
 from tri_backend_nvidia.text.syntax import Instruction
 from tri_backend_nvidia.text.values import Array, dtype_of
+from tri_gpu_dialect.lowering import print_in_simulator
 from tri_runtime.simulator import CTA
 
 __all__ = ["THREADS", "members"]
 
 _WARP = 32
+_GLOBAL = 1
 _LANES = np.arange(_WARP)
 
 
@@ -186,6 +190,8 @@ def _barrier(registers: Registers, instruction: Instruction) -> Callable[[CTA], 
     parts = [part for part in instruction.parts[1:] if part not in ("cta", "aligned")]
     if parts[:1] == ["warp"]:
         return _warp_barrier(registers, instruction)
+    if parts[:1] == ["cluster"]:
+        return _cluster_barrier(instruction)
     if parts not in (["sync"], ["arrive"]):
         raise unknown(instruction)
     waits = parts == ["sync"]
@@ -218,6 +224,53 @@ def _warp_barrier(registers: Registers, instruction: Instruction) -> Callable[[C
     return step
 
 
+def _call(registers: Registers, instruction: Instruction) -> Callable[[CTA], None]:
+    """``vprintf``, which the driver brings."""
+    _, name, arguments = instruction.operands
+    if name != "vprintf":
+        raise unknown(instruction, "a function without a body")
+    text, values = (registers.reader(each.strip(), "s64") for each in arguments.strip("()").split(","))
+
+    def step(cta: CTA) -> None:
+        if cta.active.any():
+            line = _string(cta, int(text(cta)[cta.active][0]))
+            print_in_simulator(cta, line, _variadic(cta, line, values(cta)))
+
+    return step
+
+
+def _cluster_barrier(instruction: Instruction) -> Callable[[CTA], Any]:
+    step = instruction.parts[2]
+    if step not in ("arrive", "wait"):
+        raise unknown(instruction)
+
+    def run(cta: CTA) -> object:
+        cluster.barrier(cta, step)
+        return cta.take_wait()
+
+    return run
+
+
+def _string(cta: CTA, address: int) -> str:
+    """The text at ``address``, up to its zero."""
+    return bytes(cta.memory(_GLOBAL).contents(address)).split(b"\0")[0].decode()
+
+
+def _variadic(cta: CTA, line: str, places: Array) -> list[Array]:
+    """The arguments of C's format ``line``, each at a multiple of its size."""
+    offset, found = 0, []
+    for size, letter in re.findall(r"%[-+ #0]*\d*(?:\.\d+)?(l*)([a-zA-Z%])", line):
+        if letter == "%":
+            continue
+        kind = np.dtype(
+            np.float64 if letter in "aefgAEFG" else np.int64 if size or letter == "p" else np.int32
+        )
+        offset = -(-offset // kind.itemsize) * kind.itemsize
+        found.append(cta.memory(_GLOBAL).load(places + offset, kind, cta.active))
+        offset += kind.itemsize
+    return found
+
+
 def _nothing(registers: Registers, instruction: Instruction) -> Callable[[CTA], None]:
     return lambda cta: None
 
@@ -234,5 +287,6 @@ THREADS: dict[str, Callable[[Registers, Instruction], Callable[[CTA], Any]]] = {
     "setmaxnreg": _nothing,
     "griddepcontrol": _nothing,
     "nanosleep": _nothing,
+    "call": _call,
     "trap": lambda registers, instruction: lambda cta: cta.stop(),
 }

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tri_backend_nvidia.machine.simulation import copies, matrix, mbarrier
+from tri_backend_nvidia.machine.simulation import cluster, copies, matrix, mbarrier
 from tri_backend_nvidia.text.operation import unknown
 from tri_backend_nvidia.text.registers import Registers
 from tri_backend_nvidia.text.syntax import Instruction
+from tri_backend_nvidia.text.tma import TMA, bulk
 from tri_backend_nvidia.text.values import Array
+from tri_backend_nvidia.text.warp_groups import wgmma
 from tri_core.api import DeviceError
 from tri_runtime.simulator import CTA
 
@@ -93,6 +95,8 @@ def _stmatrix(registers: Registers, instruction: Instruction) -> Callable[[CTA],
 def _cp(registers: Registers, instruction: Instruction) -> Callable[[CTA], Any]:
     """``cp.async`` and what goes with it."""
     parts = instruction.parts[2:]
+    if "bulk" in instruction.parts:
+        return bulk(registers, instruction)
     if parts == ("commit_group",):
         return copies.commit
     if parts in (("wait_group",), ("wait_all",)):
@@ -101,7 +105,7 @@ def _cp(registers: Registers, instruction: Instruction) -> Callable[[CTA], Any]:
     if parts[:2] == ("mbarrier", "arrive") and "noinc" in parts:
         at = registers.address(instruction.operands[0])
         return lambda cta: mbarrier.copy_arrive(cta, at(cta))
-    if parts[0] not in ("ca", "cg") or "bulk" in parts:
+    if parts[0] not in ("ca", "cg"):
         raise unknown(instruction)
     return _copy(registers, instruction)
 
@@ -134,7 +138,8 @@ def _mbarrier(registers: Registers, instruction: Instruction) -> Callable[[CTA],
     parts = [
         p
         for p in instruction.parts[1:]
-        if p not in ("shared", "shared::cta", "b64", "acquire", "release", "cta", "cluster")
+        if p
+        not in ("shared", "shared::cta", "shared::cluster", "b64", "acquire", "release", "cta", "cluster")
     ]
     maker = _MBARRIER.get(tuple(parts))
     if maker is None:
@@ -166,9 +171,11 @@ def _inval(registers: Registers, instruction: Instruction) -> Callable[[CTA], No
 
 def _arrive(registers: Registers, instruction: Instruction) -> Callable[[CTA], None]:
     result, address, *more = instruction.operands
-    if result != "_" or "shared::cluster" in instruction.name:
+    if result != "_" or ("shared::cluster" in instruction.name and more):
         raise unknown(instruction)
     place = registers.address(address)
+    if "shared::cluster" in instruction.name:
+        return lambda cta: cluster.arrive(cta, place(cta), _every(cta))
     size = registers.reader(more[0], "u32") if more else None
     expects = "expect_tx" in instruction.parts
     if more and not expects:
@@ -234,4 +241,6 @@ UNITS: dict[str, Maker] = {
     "stmatrix": _device_error(_stmatrix),
     "cp": _device_error(_cp),
     "mbarrier": _mbarrier,
+    "wgmma": _device_error(wgmma),
+    **{name: _device_error(maker) for name, maker in TMA.items()},
 }

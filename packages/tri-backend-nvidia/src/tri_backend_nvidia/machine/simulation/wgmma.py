@@ -348,7 +348,7 @@ def wait(cta: SimulatedCTA, pendings: int, operands: Sequence[Array]) -> list[Ar
         for values in made:
             result = known.get(np.ascontiguousarray(values[threads]).tobytes())
             if result is not None:
-                values[threads] = result
+                values[threads] = result.view(values.dtype)
         del group.under_way[:count]
     return made
 
