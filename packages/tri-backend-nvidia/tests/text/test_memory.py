@@ -98,7 +98,7 @@ def test_copies_arrive_when_they_are_waited_for() -> None:
 @pytest.mark.parametrize(
     ("code", "check"),
     [("ld.global.b32 %r1, [%at0+4096];", "out-of-bounds"), ("ld.global.b32 %r1, [%at0+1];", "misaligned"),
-     ("add.s32 %r1, %r2, 1;", "uninitialised"), ("setp.eq.s32 %p1, %r31, 3; @%p1 mov.b32 %r1, 1; bra $L; $L: add.s32 %r2, %r1, 1;", ""),
+     ("bra $L; mov.b32 %r2, 1; $L: add.s32 %r1, %r2, 1;", "uninitialised"), ("setp.eq.s32 %p1, %r31, 3; @%p1 mov.b32 %r1, 1; bra $L; $L: add.s32 %r2, %r1, 1;", ""),
      ("trap;", "trap"), ("ld.shared.b32 %r1, [smem];", "uninitialised")],
 )  # fmt: skip
 def test_what_is_wrong_is_a_typed_error_with_the_line_of_the_text(code: str, check: str) -> None:

@@ -141,7 +141,8 @@ class Registers:
     def _register(self, name: str, type_: str) -> Reader:
         slot = self.slots[name]
         self.reads.add(slot)
-        poison = name in self.kernel.undefined
+        # LLVM's undefined value is a register that nothing writes, too
+        poison = name in self.kernel.undefined or name not in self.written
         register = self.kernel.registers[name]
 
         def read(cta: CTA) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 from tri_backend_nvidia.machine.ops.wgmma import A_REGISTERS, WgmmaShape
 from tri_backend_nvidia.machine.simulation import wgmma as simulation
 from tri_backend_nvidia.text.operation import unknown
-from tri_backend_nvidia.text.registers import Registers
+from tri_backend_nvidia.text.registers import Registers, leave_open
 from tri_backend_nvidia.text.syntax import Instruction
 from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.simulator import CTA
@@ -80,15 +80,19 @@ def _dot(registers: Registers, instruction: Instruction) -> Callable[[CTA], None
     writers = [registers.writer(each, type_) for each in sums]
     lefts = [registers.reader(each, "s32") for each in registers.vector(a)] if not in_memory else []
     descriptors = [registers.reader(each, "u64") for each in ([a, b] if in_memory else [b])]
+    slots = {registers.slots[each]: 32 for each in sums}
     adds = registers.reader(add, "pred")
 
     def step(cta: CTA) -> None:
+        added = adds(cta)
+        if not added[cta.active].any():  # the sums so far are not read
+            leave_open(cta, slots, cta.active)
         words = [read(cta) for read in descriptors]
         lows = [(word & np.uint64(0xFFFFFFFF)).astype(np.uint32).view(np.int32) for word in words]
         there = int(np.flatnonzero(cta.active)[0])
         highs = [int(word[there] >> np.uint64(32)) for word in words]
         left = [lows[0]] if in_memory else [read(cta) for read in lefts]
-        operands = [*(read(cta) for read in readers), *left, lows[-1], adds(cta)]
+        operands = [*(read(cta) for read in readers), *left, lows[-1], added]
         counts = (len(sums), 1 if in_memory else A_REGISTERS)
         made = simulation.start(cta, shape, [(0, 0, 0)], counts, (highs[0], highs[-1]), operands)
         for group in _groups(cta):
