@@ -351,6 +351,25 @@ CASES = [
         "reshape, tl.split, tl.gather or a masked tl.sum picks elements",
         "tl.arange(0, 16)[n]",
     ),
+    Case(
+        "x = tl.arange(0, 16)[n:]",
+        "unsupported tensor index: a block is indexed with None and : only, not a run-time value::",
+        "reshape, tl.split, tl.gather or a masked tl.sum picks elements",
+        "tl.arange(0, 16)[n:]",
+    ),
+    *(
+        Case(
+            f"x = {pointer}[{index}]",
+            f"unsupported tensor index: {kind} has no items, the memory that it points to is loaded",
+            "tl.load(pointer + offsets) reads it, tl.store(pointer + offsets, value) writes it",
+            f"{pointer}[{index}]",
+        )
+        for pointer, kind in (
+            ("p", "pointer<fp32>"),
+            ("(p + tl.arange(0, 16))", "<[16], pointer<fp32>>"),
+        )
+        for index in ("tl.arange(0, 16)", "0", "n", "n:")
+    ),
     Case("x = tl.sum(n)", "cannot reduce a scalar (int32)", "reduce a block", "tl.sum(n)"),
     Case(
         "x = tl.sum(tl.arange(0, 16), axis=1)",

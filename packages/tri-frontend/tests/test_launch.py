@@ -298,8 +298,17 @@ def test_unhashable_constexpr():
 
 
 def test_calling_a_kernel_without_a_grid():
-    with pytest.raises(tri_error("TriError"), match="launched over a grid"):
+    with pytest.raises(tri_error("TriError"), match="launched over a grid") as caught:
         add(1, 2, 3, 4)
+    place = caught.value.location
+    assert (place.file, place.source_line.strip()) == (__file__, "add(1, 2, 3, 4)")
+    assert [frame.path.name for frame in caught.traceback] == ["test_launch.py"]
+
+
+def test_calling_a_function_of_the_language_outside_of_a_kernel():
+    with pytest.raises(tri_error("TriError"), match="load was called outside of a kernel") as caught:
+        tl.load(1)
+    assert [frame.path.name for frame in caught.traceback] == ["test_launch.py"]
 
 
 # --- targets --------------------------------------------------------------------------------------------

@@ -143,10 +143,17 @@ class JITFunction(Kernel):
         """Refused: a kernel is launched over a grid.  Inside of an interpreted kernel, a call."""
         if current() is not None:
             return self.services.as_python(self)(*args, **kwargs)
-        raise OutsideKernel(
-            f"{self.__qualname__} is a kernel: it is launched over a grid, or called from another kernel",
-            remedy=f"write {self.__name__}[grid](...)",
-        )
+        from tri.launch.calls import call_site
+
+        try:
+            raise OutsideKernel(
+                f"{self.__qualname__} is a kernel: it is launched over a grid, or called from another kernel",
+                remedy=f"write {self.__name__}[grid](...)",
+                location=call_site(),
+            )
+        except OutsideKernel as error:
+            shorten(error)
+            raise
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method of an interpreted kernel's values: bound to ``instance``."""

@@ -22,7 +22,7 @@ from tri.language.constexpr import constexpr, unwrap
 from tri.language.debug import device_print
 from tri.language.python_values import BoundMethod, wrap
 from tri.language.structure import remake
-from tri_core.errors import CompilationError, CompileTimeAssertionFailure, TriError
+from tri_core.errors import CompilationError, CompileTimeAssertionFailure, SourceLocation, TriError
 
 if TYPE_CHECKING:
     from tri.compiler.generator import Generator
@@ -105,8 +105,8 @@ def _call_builtin(g: Generator, function: Any, args: list[Any], kwargs: dict[str
         return wrap(plain(*args, **kwargs, _semantic=g.b))
     except CompilationError as error:
         asserted = isinstance(error, CompileTimeAssertionFailure)
-        if error.location is None and error.__cause__ is None and not asserted:
-            # as in Triton: what a builtin refuses is the cause of the error at its call
+        if SourceLocation.tells_function and error.location is None and not asserted and not error.__cause__:
+            # where texts are Triton's, as there: what a builtin refuses is the cause of the error at its call
             error.__cause__ = ValueError(error.message)
         raise
     except TypeError as error:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from tri.interpreting import current
 from tri.language.tensor import tensor
 from tri_core.errors import OutsideKernel
+from tri_core.tracebacks import shorten
 
 __all__ = [
     "builtin",
@@ -38,10 +39,14 @@ def builtin(function: Callable[..., R]) -> Callable[..., R]:
             interpreter = current()
             if interpreter is not None:
                 return interpreter.call(function, args, kwargs)
-            raise OutsideKernel(
-                f"tri.language.{function.__name__} was called outside of a kernel",
-                remedy="call it from a function decorated with @tri.jit",
-            )
+            try:
+                raise OutsideKernel(
+                    f"tri.language.{function.__name__} was called outside of a kernel",
+                    remedy="call it from a function decorated with @tri.jit",
+                )
+            except OutsideKernel as error:
+                shorten(error)
+                raise
         return function(*args, **kwargs)
 
     wrapper.__tri_builtin__ = function  # type: ignore[attr-defined]

@@ -340,21 +340,40 @@ def getitem(b: Builder, x: tensor, index: Any) -> tensor:
     """
     entries = index if isinstance(index, tuple) else (index,)
     if not dimensions(x):
-        entries = tuple(entry for entry in entries if entry != slice(None))
+        entries = tuple(entry for entry in entries if not _is_whole(entry))
     for axis, entry in enumerate(entries):
         if entry is None:
             x = expand_axis(b, x, axis) if dimensions(x) else splat_to(b, x, (1,))
-        elif not isinstance(entry, slice) or (entry.start, entry.stop, entry.step) != (None, None, None):
-            raise CompilationError(
-                f"unsupported tensor index: a block is indexed with None and : only, not {_describe_index(entry)}",
-                remedy="reshape, tl.split, tl.gather or a masked tl.sum picks elements",
-            )
+        elif not _is_whole(entry):
+            raise _not_an_index(x, entry)
         elif axis >= len(dimensions(x)):
             raise CompilationError(f"too many indices for a value of shape {_show(dimensions(x))}")
     return x
 
 
+def _is_whole(entry: object) -> bool:
+    """True for ``:``; told by identity, since ``==`` of a run-time value is an operation of the kernel."""
+    return isinstance(entry, slice) and entry.start is None and entry.stop is None and entry.step is None
+
+
+def _not_an_index(x: tensor, entry: object) -> CompilationError:
+    if x.dtype.is_ptr():
+        return CompilationError(
+            f"unsupported tensor index: {x.type} has no items, the memory that it points to is loaded",
+            remedy="tl.load(pointer + offsets) reads it, tl.store(pointer + offsets, value) writes it",
+        )
+    return CompilationError(
+        f"unsupported tensor index: a block is indexed with None and : only, not {_describe_index(entry)}",
+        remedy="reshape, tl.split, tl.gather or a masked tl.sum picks elements",
+    )
+
+
 def _describe_index(entry: object) -> str:
+    if isinstance(entry, slice):
+        bounds = (
+            "" if part is None else _describe_index(part) for part in (entry.start, entry.stop, entry.step)
+        )
+        return ":".join(bounds)
     return "a run-time value" if isinstance(entry, tensor) else repr(entry)
 
 
