@@ -125,6 +125,18 @@ def _test(session: nox.Session, *arguments: str) -> None:
 
 
 @nox.session
+def fast(session: nox.Session) -> None:
+    """Lint, and the tests near what a branch changes, the nearest first: ``nox -s fast -- [--base main] [--seconds 150] [--list]``."""
+    session.install(*TEST_TOOLS)
+    _install(session, _packages(), editable=True)
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("python", "-m", "integration.lints")
+    with tempfile.TemporaryDirectory() as cache:
+        session.run("python", "-m", "integration.fast", *session.posargs, env={"TRI_CACHE_DIR": cache})
+
+
+@nox.session
 def published(session: nox.Session) -> None:
     """Published packages through ``tri.compat.triton``: ``nox -s published -- [--all] [--target cpu] [--torch cpu] [--compile-for T]... [names]``.
 

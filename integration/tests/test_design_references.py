@@ -7,7 +7,11 @@ from pathlib import Path, PurePath
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*sorted((ROOT / "docs" / "design").glob("*.md")), ROOT / "docs" / "architecture.md"]
+PAGES = [
+    *sorted((ROOT / "docs" / "design").glob("*.md")),
+    ROOT / "docs" / "architecture.md",
+    ROOT / "CONTRIBUTING.md",
+]
 ROOTED = ("packages/", "docs/", "integration/", "tri_")
 
 
