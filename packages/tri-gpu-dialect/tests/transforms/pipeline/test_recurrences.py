@@ -194,3 +194,22 @@ def test_a_vector_that_is_carried_makes_no_recurrence(run) -> None:  # type: ign
     text = text.replace("{end = 16", "{end = 1")
     body = body_of(ahead(run, text, AsyncCopy(), 3))
     assert [len(op.operands) for op in body if op.name == "tt.load"] == [1, 1, 1]
+
+
+def short(most: int) -> str:
+    """The recurrence whose rows of ``k`` and ``v`` are 2 and 4 registers of a thread, of ``most`` steps at most."""
+    text = recurrence("f32").replace(
+        "%r:4 =", f"%most = arith.constant {most} : i32\n    %m = arith.minsi %n, %most : i32\n    %r:4 ="
+    )
+    return text.replace("%zero to %n", "%zero to %m")
+
+
+@pytest.mark.parametrize(("most", "warps", "is_ahead"), [(16, 8, False), (16, 1, True), (2048, 8, True)])
+def test_short_loops_of_few_registers_leave_waiting_to_other_warps(  # type: ignore[no-untyped-def]
+    run, most: int, warps: int, is_ahead: bool
+) -> None:
+    """Rows of many registers, and loops over a sequence, come ahead."""
+    body = body_of(ahead(run, short(most), AsyncCopy(), 2, warps))
+    names = [op.name for op in body]
+    assert ([len(op.operands) for op in body if op.name == "tt.load"] != [1, 1, 1]) == is_ahead
+    assert is_ahead or "ttg.async_copy_global_to_local" not in names
