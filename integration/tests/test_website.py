@@ -43,18 +43,26 @@ def test_links_lead_to_files(start: Path) -> None:
 def test_the_first_commands_of_the_start_page_run(tmp_path: Path) -> None:
     block = re.search(r"```bash\n(.*?)```", (DOCS / "index.md").read_text(), flags=re.DOTALL)
     assert block is not None
-    install, run, explore = (shlex.split(line, comments=True) for line in block[1].splitlines())
+    install, run, explore, profile = (shlex.split(line, comments=True) for line in block[1].splitlines())
     assert install == ["python", "-m", "pip", "install", "."]
     assert run[:2] == ["python", "tutorials/01_vector_add.py"]
     assert explore[:2] == ["tri", "explore"]
-    output = tmp_path / "add.html"
-    command = [sys.executable, "-m", *explore[:-1], str(output)]
+    assert profile[:3] == ["tri", "profile", "--html"]
     environment = {**os.environ, "TRI_CACHE_DIR": str(tmp_path / "cache")}
-    done = subprocess.run(
-        command, cwd=TOP, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "<html" in output.read_text()
+    output = tmp_path / "page.html"
+    for command in ([*explore[:-1], str(output)], [*profile[:3], str(output), *profile[4:]]):
+        output.unlink(missing_ok=True)
+        done = subprocess.run(
+            [sys.executable, "-m", *command],
+            cwd=TOP,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "<html" in output.read_text()
 
 
 # --- links ------------------------------------------------------------------------------------------------------

@@ -193,6 +193,9 @@ def test_elapsed_is_the_time_between_two_events(runtime: HipRuntime) -> None:
     launch = runtime.launcher(runtime.load(loaded, runtime.current_device()), loaded)
     seconds = runtime.elapsed(lambda: [launch((1, 1, 1), None, [0, False, 0, 0.0, 0.0]) for _ in range(3)])
     assert seconds == pytest.approx(6e-3)
+    later = runtime.timer(None, lambda: launch((1, 1, 1), None, [0, False, 0, 0.0, 0.0]))
+    runtime.elapsed(lambda: launch((1, 1, 1), None, [0, False, 0, 0.0, 0.0]))  # has events of its own
+    assert later() == pytest.approx(2e-3)
 
 
 def test_host_arrays_are_refused(runtime: HipRuntime) -> None:

@@ -407,6 +407,25 @@ def test_observers_hear_of_loads_and_launches(with_plugin, runtime):
     assert len(runtime.launches) == 2
 
 
+def test_observers_are_given_device_times_to_wait_for(with_plugin, runtime, monkeypatch):
+    from tri_core.api import Observer
+
+    def timer(stream, work):
+        work()
+        return lambda: 0.5
+
+    heard = []
+    with_plugin(tri_observers=[Observer(name="ear", device_times=heard.append)])
+    kernel = add[(3,)](aligned(4), aligned(4), 4, BLOCK=4)
+    monkeypatch.setattr(runtime, "timer", timer, raising=False)
+    kernel[(2,)](aligned(4), aligned(4), 4, 4)
+    assert [facts["grid"] for facts in heard] == [(3, 1, 1), (2, 1, 1)]
+    assert heard[0]["seconds"]() >= 0
+    assert heard[1]["seconds"]() == 0.5
+    assert heard[1]["target"].startswith("fake:")
+    assert len(runtime.launches) == 2
+
+
 def test_an_observer_that_raises_is_dropped(with_plugin, runtime):
     from tri_core.api import Observer
     from tri_core.notices import PluginWarning

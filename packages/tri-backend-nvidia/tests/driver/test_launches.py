@@ -129,6 +129,9 @@ def test_a_stream_made_current(fake, monkeypatch):
         assert runtime.elapsed(lambda: None) == 2.5e-3
     assert [stream for _, stream in fake.called("cuEventRecord")] == [66, 66]
     assert runtime.current_stream(DEVICE) == 0
+    seconds = runtime.timer(77, lambda: None)
+    assert [stream for _, stream in fake.called("cuEventRecord")][2:] == [77, 77]
+    assert seconds() == 2.5e-3
 
     seen = []
     cuda = SimpleNamespace(

@@ -134,7 +134,12 @@ class FrameworkAdapter:
 
 @dataclass(frozen=True, kw_only=True)
 class Observer:
-    """Optional callables, called at compiles and launches; an exception in one drops the observer."""
+    """Optional callables, called at compiles and launches; an exception in one drops the observer.
+
+    ``device_times`` is called after every launch with ``kernel`` (its name), ``hash``, ``target``, ``grid``, ``stream`` and
+    ``seconds``, a function that waits for the launch and gives what it took on the device, None where that cannot be had (in a
+    graph that is being recorded).  It is for later: to call it at once makes launches synchronous.
+    """
 
     name: str
     compile_start: Callable[[Mapping[str, Any]], None] | None = None
@@ -143,6 +148,7 @@ class Observer:
     kernel_load: Callable[[Mapping[str, Any]], None] | None = None
     launch_enter: Callable[[Mapping[str, Any]], None] | None = None
     launch_exit: Callable[[Mapping[str, Any]], None] | None = None
+    device_times: Callable[[Mapping[str, Any]], None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

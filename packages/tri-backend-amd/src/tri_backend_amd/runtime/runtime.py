@@ -13,7 +13,7 @@ from tri_backend_amd.runtime.devices import list_devices, probe
 from tri_backend_amd.runtime.hip import Hip, hip
 from tri_backend_amd.runtime.memory import HipMemory
 from tri_backend_amd.runtime.streams import framework_stream
-from tri_core.api import DeviceInfo, HostMemory, InternalError, KernelImage, Launch, LoadedKernel
+from tri_core.api import DeviceError, DeviceInfo, HostMemory, InternalError, KernelImage, Launch, LoadedKernel
 from tri_runtime import RuntimeBase, check_resources
 
 __all__ = ["HipRuntime"]
@@ -118,6 +118,26 @@ class HipRuntime(RuntimeBase):
         self.hip.call("hipEventRecord", end, stream)
         self.hip.call("hipEventSynchronize", end)
         return float(self.hip.call("hipEventElapsedTime", begin, end)) / 1e3
+
+    def timer(self, stream: int | None, function: Callable[[], object]) -> Callable[[], float | None]:
+        """Enqueue ``function``, a launch on ``stream`` (None: the current one), between two events of its own.
+
+        The result waits and gives the seconds between them; None where there are none, as in a graph that is being recorded.
+        """
+        on = framework_stream(self.current_device().index) if stream is None else stream
+        begin, end = self.hip.call("hipEventCreate"), self.hip.call("hipEventCreate")
+        self.hip.call("hipEventRecord", begin, on)
+        function()
+        self.hip.call("hipEventRecord", end, on)
+
+        def seconds() -> float | None:
+            try:
+                self.hip.call("hipEventSynchronize", end)
+                return float(self.hip.call("hipEventElapsedTime", begin, end)) / 1e3
+            except DeviceError:
+                return None
+
+        return seconds
 
     def _event_pair(self, index: int) -> tuple[Any, Any]:
         pairs: dict[int, tuple[Any, Any]] = self._events.__dict__.setdefault("pairs", {})

@@ -194,6 +194,28 @@ class CudaRuntime(RuntimeBase):
         call("cuEventSynchronize", end)
         return float(call("cuEventElapsedTime", begin, end)) / 1e3
 
+    def timer(self, stream: int | None, function: Callable[[], object]) -> Callable[[], float | None]:
+        """Enqueue ``function``, a launch on ``stream`` (None: the current one), between two events of its own.
+
+        The result waits and gives the seconds between them; None where there are none, as in a graph that is being recorded.
+        """
+        device = self.current_device()
+        self._enter(device)
+        on = driver().CUstream(framework_stream(device.index) if stream is None else stream)
+        begin, end = call("cuEventCreate", 0), call("cuEventCreate", 0)
+        call("cuEventRecord", begin, on)
+        function()
+        call("cuEventRecord", end, on)
+
+        def seconds() -> float | None:
+            try:
+                call("cuEventSynchronize", end)
+                return float(call("cuEventElapsedTime", begin, end)) / 1e3
+            except DeviceError:
+                return None
+
+        return seconds
+
     def capture(self, function: Callable[[], object]) -> Callable[[], None]:
         """The launches that ``function`` makes now, recorded as a CUDA graph: a callable that repeats them."""
         device = self.current_device()

@@ -1,4 +1,4 @@
-"""Commands of ``tri``: plugins, targets, compile, opt, layout, explore, record, warm, cache, new-backend."""
+"""Commands of ``tri``: plugins, targets, compile, opt, layout, explore, profile, record, warm, cache, new-backend."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tri.cli.explore import explore
 from tri.cli.layout import layout
 from tri.cli.new_backend import new_backend
 from tri.cli.opt import opt
+from tri.cli.profile import profile
 from tri_core.errors import TriError
 from tri_core.files import write
 
@@ -39,6 +40,7 @@ app.command(name="opt")(opt)
 app.command(name="layout")(layout)
 app.command(name="new-backend")(new_backend)
 app.command(name="explore")(explore)
+app.command(name="profile", context_settings={"allow_interspersed_args": False})(profile)
 app.command(name="record")(serving.record)
 app.command(name="warm")(serving.warm)
 

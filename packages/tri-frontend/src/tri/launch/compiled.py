@@ -12,7 +12,7 @@ from tri.launch.compiled_plans import SMALL, planned
 from tri.launch.fast_launch import Loaded
 from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT, LaunchFacts
 from tri.launch.host_memory import device_for, host_memory_for, may_be_mapped, with_mapped
-from tri.launch.observers import overlap_launch
+from tri.launch.observers import observed, overlap_launch
 from tri.launch.overlaps import any_overlap
 from tri.launch.read_only import check_read_only
 from tri.launch.readers import Rules, readers
@@ -170,8 +170,9 @@ def _loaded(owner: Runtime, kernel: CompiledKernel, device: DeviceInfo) -> Loade
     found = _launches.get(key)
     if found is None:
         loaded = load_reported(owner, kernel, device)
-        start, ordered = owner.launcher(loaded, kernel.image), overlap_launch(owner, loaded, kernel)
-        found = _launches[key] = Loaded(owner, loaded, kernel.image, start, False, ordered)
+        plain = owner.launcher(loaded, kernel.image)
+        start, ordered = observed(plain, kernel, owner), overlap_launch(owner, loaded, kernel)
+        found = _launches[key] = Loaded(owner, loaded, kernel.image, start, start is not plain, ordered)
     return found
 
 

@@ -549,7 +549,7 @@ class Dispatcher:
         if found is None:
             loaded = load_reported(owner, kernel, device)
             plain = owner.launcher(loaded, kernel.image)
-            launch = observed(plain, kernel)
+            launch = observed(plain, kernel, owner)
             ordered = overlap_launch(owner, loaded, kernel)
             found = Loaded(owner, loaded, kernel.image, launch, launch is not plain, ordered)
             self._loaded[key] = found

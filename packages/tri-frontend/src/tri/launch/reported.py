@@ -28,7 +28,16 @@ if TYPE_CHECKING:
     from tri_core.runtime import LoadedKernel, Runtime
     from tri_core.target import DeviceInfo, Target
 
-__all__ = ["CHOICES", "VERSIONS", "Skipped", "add_knobs", "compile_reported", "load_reported", "trials"]
+__all__ = [
+    "CHOICES",
+    "VERSIONS",
+    "Skipped",
+    "add_knobs",
+    "compile_reported",
+    "is_trial",
+    "load_reported",
+    "trials",
+]
 
 #: called with source, target and options of every version that a launch needs for the first time in this process
 VERSIONS = HookChain()
@@ -40,6 +49,11 @@ _is_trial: ContextVar[bool] = ContextVar("tri_is_trial", default=False)
 
 class Skipped(Exception):
     """A hook forbids to compile, and the launch is left out."""
+
+
+def is_trial() -> bool:
+    """Whether a tuner tries a version: see :func:`trials`."""
+    return _is_trial.get()
 
 
 @contextmanager

@@ -1,44 +1,38 @@
-"""``triton.profiler``: scopes and their names; nothing collects them but the log, where they have their time on the host."""
+"""``triton.profiler``: scopes and their names, which ``tri profile`` records with launches; the log has their time on the host."""
 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping
 from contextlib import ContextDecorator
-from contextvars import ContextVar
 from typing import Any, Self
 
+from tri.profiling import scopes
 from tri_core.errors import ArgumentError
 
 __all__ = ["cpu_timed_scope", "enter_scope", "exit_scope", "scope"]
 
 logger = logging.getLogger(__name__)
 
-#: names of the scopes around, with when each was entered; outermost first
-_around: ContextVar[tuple[tuple[str, float], ...]] = ContextVar("tri_profiler_scopes", default=())
-
 
 def enter_scope(name: str, *, metrics: Mapping[str, Any] | None = None) -> int | None:
     """Enter a scope; None, as outside of a profiler's session. ``metrics`` are those of a profiler, which is not here."""
     del metrics
-    _around.set((*_around.get(), (name, time.perf_counter())))
+    scopes.enter(name)
     return None
 
 
 def exit_scope(name: str | None = None, *, metrics: Mapping[str, Any] | None = None) -> int | None:
     """Leave the innermost scope; ArgumentError where there is none, or where it has another ``name``."""
     del metrics
-    names = _around.get()
-    if not names or name not in (None, names[-1][0]):
-        innermost = f"the innermost is {names[-1][0]!r}" if names else "none was entered"
+    names = scopes.path()
+    if not names or name not in (None, names[-1]):
+        innermost = f"the innermost is {names[-1]!r}" if names else "none was entered"
         raise ArgumentError(
             f"exit_scope of {name!r}, but {innermost}",
             remedy="leave scopes in the order opposite to entering",
         )
-    _around.set(names[:-1])
-    path = "/".join(entered for entered, _ in names)
-    logger.debug("%s: %.3f ms on the host", path, 1e3 * (time.perf_counter() - names[-1][1]))
+    logger.debug("%s: %.3f ms on the host", "/".join(names), 1e3 * scopes.leave())
     return None
 
 
