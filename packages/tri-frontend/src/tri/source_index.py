@@ -1,6 +1,6 @@
 """What is known of the definitions of a file without parsing it: an index, kept by the file's content.
 
-`tri warm` puts one for each file of its kernels into the bundle.  A program that serves the bundle then neither parses the
+`tri warm` and `tri record` put one for each file of their kernels into the bundle.  A program that serves the bundle then neither parses the
 sources of kernels nor walks over their trees, a third of the time of a first launch.  The index is found by the content that the file has
 now, so a file that was changed has none, and its kernels are parsed.
 """

@@ -21,6 +21,7 @@ from tri import serving
 from tri.serving import Choice, Manifest, Version
 from tri.serving.recorder import forget as forget_recorded
 from tri_core import compiler, knobs
+from tri_core.compiler.stored import pack
 from tri_core.errors import BundleError, CompileRefused, OptionError
 
 pytestmark = pytest.mark.usefixtures("cpu")
@@ -169,7 +170,9 @@ def test_what_was_recorded_is_all_that_a_run_needs(
     loaded.run(100, block=32)
 
 
+@pytest.mark.parametrize("way", ["warmed", "of_run"])
 def test_sources_are_not_parsed_while_a_bundle_is_served(
+    way: str,
     program: Callable[[], Any],
     elsewhere: Callable[[], None],
     workers: Executor,
@@ -178,8 +181,11 @@ def test_sources_are_not_parsed_while_a_bundle_is_served(
 ) -> None:
     bundle = tmp_path / "b.tribundle"
     found = record(program, tmp_path / "m.jsonl", lambda p: p.run(128))
-    elsewhere()
-    serving.warm(found, bundle, executor=workers)
+    if way == "of_run":
+        assert pack(tmp_path / "cache0", bundle) == 1
+    else:
+        elsewhere()
+        serving.warm(found, bundle, executor=workers)
     elsewhere()
     loaded = program()
     with serving.serve(bundle), monkeypatch.context() as patch:

@@ -23,6 +23,8 @@ __all__ = ["add_choice", "add_version", "record"]
 _lock = forks.Lock()
 #: the lines that this process has added, by file
 _added: dict[Path, set[str]] = {}
+#: the files whose indices are in the store
+_indexed: set[str] = set()
 
 
 @contextmanager
@@ -40,12 +42,24 @@ def record(path: str | Path) -> Iterator[None]:
 
 
 def add_version(path: Path, source: ASTSource, target: Target, options: Mapping[str, Any]) -> None:
-    """Add what a launch compiles to the manifest ``path``."""
+    """Add what a launch compiles to the manifest ``path``, and the indices of its files to the store, from which bundles are packed."""
     try:
         line: Version | LeftOut = Version.of(source, str(target.key), options)
     except OptionError as error:
         line = LeftOut(f"{source.fn.__module__}:{source.fn.__qualname__}", str(target.key), error.message)
     _add(path, line.text())
+    _keep_indices(source.fn)
+
+
+def _keep_indices(function: Kernel) -> None:
+    from tri.serving.indices import files_of, indices
+    from tri_core.cache.default import default_store
+
+    with _lock:
+        new = files_of(function) - _indexed
+        _indexed.update(new)
+    for key, payload in indices(new):
+        default_store().put(key, payload)
 
 
 def add_choice(
@@ -83,3 +97,4 @@ def forget() -> None:
     """Add lines that were added before again: the files may be gone."""
     with _lock:
         _added.clear()
+        _indexed.clear()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,12 +11,12 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from tri.serving.indices import files_of, indices
 from tri.serving.manifest import Choice, Manifest, Version
 from tri_core.errors import BackendError, TriError
 from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from tri.kernel import Kernel
     from tri_core.target import Target
 
 __all__ = ["Failure", "Warmed", "warm"]
@@ -94,7 +93,7 @@ def warm(
                 failures.append(Failure(line.name, target, _died(line.name, error)))
             if step is not None:
                 step(done, len(tasks))
-    entries = _merged(m.entries for m in made) | dict(_indices(file for m in made for file in m.files))
+    entries = _merged(m.entries for m in made) | dict(indices(file for m in made for file in m.files))
     kernels = _merged(m.kernels for m in made)
     write_bundle(Path(path), entries, kernels, _merged(m.versions for m in made), secret)
     warnings = tuple(dict.fromkeys(text for m in made for text in m.warnings))
@@ -110,17 +109,6 @@ def _died(name: str, error: BaseException) -> TriError:
 
 def _merged(parts: Iterable[dict[str, _T]]) -> dict[str, _T]:
     return {key: value for part in parts for key, value in part.items()}
-
-
-def _indices(files: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """Entries by which the bundle knows the definitions in ``files``, so that no launch parses them; none of files that are not here."""
-    from tri.kernel_source import indexed
-    from tri.source_index import index_entry
-
-    for file in sorted(set(files)):
-        lines = linecache.getlines(file)
-        if lines:
-            yield index_entry(lines, indexed(lines))
 
 
 def _tasks(manifest: Manifest, targets: Sequence[str]) -> Iterator[tuple[Line, str]]:
@@ -196,14 +184,7 @@ def _compile(line: Version, target: str) -> _Made:
         if known
         else (f"{line.name} has another source than when it was recorded: it is compiled as it is now",)
     )
-    return _Made({}, kernels, versions, said, _files(function))
-
-
-def _files(function: Kernel) -> frozenset[str]:
-    """The files of ``function`` and of what it calls."""
-    from tri.dependencies import reached
-
-    return frozenset(each.python_function.__code__.co_filename for each in reached(function))
+    return _Made({}, kernels, versions, said, files_of(function))
 
 
 def _keep(line: Choice, target: str) -> _Made:
