@@ -40,9 +40,11 @@ class Net:
 
 _RANDOM = ("--count", _ALL, "--seed", "{seed}", "--minutes", "{minutes}", "--jobs", "{jobs}")
 NETS = (
-    Net("random kernels", 0.35, ("integration.random_kernels", *_RANDOM)),
+    Net("random kernels", 0.25, ("integration.random_kernels", *_RANDOM)),
     Net("random kernels, in orders", 0.1, ("integration.random_kernels", *_RANDOM, "--schedules", _ORDERS,
         "--targets", "numpy,sim:nvidia:sm_80,sim:nvidia:sm_90a,sim:amd:gfx942,sim:intel:pvc")),
+    Net("random kernels, at the text level", 0.1, ("integration.random_kernels", *_RANDOM, "--targets",
+        "numpy,sim:nvidia:sm_80:level=text,sim:nvidia:sm_90a:level=text")),
     Net("random programs", 0.3, ("integration.random_programs", *_RANDOM, "--schedules", _ORDERS)),
     Net("IR mutants", 0.25, ("integration.ir_mutants", "--count", "2496", "--seed", "{seed}", "--minutes", "{minutes}")),
     Net("launches", 0.0, ("pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "integration/tests/test_bad_launches.py",

@@ -8,7 +8,7 @@ from tri_backend_nvidia.libdevice import libdevice
 from tri_backend_nvidia.options import nvidia_options
 from tri_backend_nvidia.ptx_libraries import PTX, with_functions
 from tri_backend_nvidia.ptxas import every
-from tri_core.api import CodegenRequest, InternalError, Stage, StageContext, StageResult
+from tri_core.api import CodegenRequest, InternalError, Stage, StageContext, StageResult, VerificationError
 from tri_core.extern_libraries import BITCODE, Kind, paths_by_kind
 
 __all__ = ["entry_points", "ptx_stage", "text_stage"]
@@ -67,11 +67,23 @@ def ptx_stage() -> Stage:
 
 
 def _rewritten(ptx: str, context: StageContext) -> StageResult:
+    from tri_backend_nvidia.text import TextProgram
+
     text, steps = every(context.target.key.arch).apply(ptx)
+    kernels = entry_points(text)
+    if not kernels:
+        raise VerificationError(
+            "the PTX text has no entry", remedy="give a module with a kernel: .visible .entry name(...)"
+        )
+    for name in kernels:
+        TextProgram(text, name)  # an unknown instruction is refused here, as an assembler does
     attrs = {"ptx_rewritings": list(steps)} if steps else {}
-    return StageResult(artifact=text, entry_points=entry_points(text), attrs=attrs)
+    return StageResult(artifact=text, entry_points=kernels, attrs=attrs)
 
 
 def text_stage() -> Stage:
-    """From PTX text to that which an assembler is given: with all that any version of ptxas gets wrong said otherwise."""
+    """From PTX text to that which an assembler is given: with all that any version of ptxas gets wrong said otherwise.
+
+    It is decoded, too: VerificationError for text without an entry, Unsupported for an instruction that is not known.
+    """
     return Stage(name="text", kind="text", run=_rewritten, final=True)

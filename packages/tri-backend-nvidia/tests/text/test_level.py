@@ -11,7 +11,8 @@ import pytest
 import tri
 import tri.language as tl
 from tri_core.api import TargetKey
-from tri_core.errors import SimulationError, TargetError
+from tri_core.compiler import IRSource
+from tri_core.errors import SimulationError, TargetError, Unsupported, VerificationError
 
 TARGETS = ["sim:nvidia:sm_80:level=text", "sim:nvidia:sm_90a:level=text"]
 
@@ -132,3 +133,32 @@ def test_an_unknown_level_is_refused(name: str) -> None:
     with pytest.raises(TriError) as found:
         resolve(TargetKey.parse(name))
     assert isinstance(found.value, TargetError) or "simulated" in str(found.value)
+
+
+def test_text_without_an_entry_is_refused() -> None:
+    x = np.zeros(1, np.float32)
+    with tri.target(TARGETS[1]):
+        signature = softmax[(1,)](x, x.copy(), 1, BLOCK=16).metadata.signature
+    for target in TARGETS:
+        with pytest.raises(VerificationError, match="has no entry"):
+            tri.compile(IRSource("ptx", "this is (no program", signature), target)
+
+
+def test_an_unknown_instruction_is_refused_when_the_kernel_is_compiled() -> None:
+    x = np.zeros(16, np.float32)
+    with tri.target(TARGETS[0]):
+        kernel = softmax[(1,)](x, x.copy(), 16, BLOCK=16)
+    text = kernel.asm["ptx"].replace("ret;", "frobnicate.b32 %r1, %r1;\n\tret;")
+    with pytest.raises(Unsupported, match="frobnicate"):
+        tri.compile(IRSource("ptx", text, kernel.metadata.signature), TARGETS[0])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_matmul_is_the_same_in_every_order(target: str) -> None:
+    """Groups of copies and of dots are counted for all threads that are there, whichever warp came first."""
+    rng = np.random.default_rng(2)
+    a, b = (rng.integers(-4, 5, (128, 128)).astype(np.float16) for _ in range(2))
+    c = np.zeros((128, 128), np.float32)
+    with tri.target(target), tri.simulation(report=False, schedules=3):
+        matmul[(2, 2)](a, b, c, 128, BLOCK=64, num_warps=4, num_stages=3)
+    assert (c == a.astype(np.float32) @ b.astype(np.float32)).all()

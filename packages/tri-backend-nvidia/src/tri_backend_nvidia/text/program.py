@@ -30,6 +30,8 @@ from tri_runtime.simulator.values import to_bf16
 __all__ = ["TextProgram", "TextSite"]
 
 _EFFECTS = {**MEMORY, **THREADS, **UNITS}
+#: of dots of warp groups and of asynchronous copies: what groups those under way, which all that are there do together
+_GROUPED = frozenset(("mma_async", "commit_group", "wait_group", "wait_all", "noinc"))
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,9 @@ class TextProgram:
                 self.flow.computes(block, sorted(self._sources[output]), [output])
         #: ways back of loops that only repeat weak loads, with a load's site
         self._weak = weak_waits(self.blocks, self._uses)
-        self.collectives: list[list[int]] = [[] for _ in self.blocks]
+        self.collectives: list[list[int]] = [
+            [i for i, code in enumerate(block.code) if _is_collective(code)] for block in self.blocks
+        ]
 
     @property
     def slots(self) -> Mapping[str, int]:
@@ -218,6 +222,10 @@ class TextProgram:
             read = self.registers.reader(way.register, "u32")
             return lambda cta: read(cta) == way.case
         return None
+
+
+def _is_collective(code: Instruction) -> bool:
+    return code.parts[0] in ("wgmma", "cp") and not _GROUPED.isdisjoint(code.parts)
 
 
 def _operation(code: Instruction) -> Operation:
