@@ -70,3 +70,12 @@ def test_what_a_program_without_tri_launches_it_by(kernel: CompiledKernel) -> No
     with pytest.raises(LaunchError, match=f"{kernel.name} .* is launched by tri alone") as refused:
         _ = made.launch_metadata_schema
     assert "cpp_wrapper" in str(refused.value)
+
+
+def test_notebooks_show_what_it_takes(kernel: CompiledKernel) -> None:
+    shown = kernel._repr_html_()
+    assert f"<caption>{kernel.name} for toy:one</caption>" in shown
+    assert "<td>parameters</td>" in shown
+    assert f"<td>verdict</td><td>{kernel.resources.verdict}</td>" in shown
+    for stage, made in kernel.asm.items():
+        assert f"<td>{stage}</td><td>{len(made)} " in shown

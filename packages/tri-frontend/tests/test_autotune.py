@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ import pytest
 import tri
 import tri.language as tl
 import tri.tools.tensor_descriptor
-from tri.tuning import results
+from tri.tuning import report, results
 from tri.tuning.arrays import zero
 from tri.tuning.progress import Progress
 from tri_core import compiler, knobs
@@ -66,11 +67,21 @@ def test_the_fastest_configuration_is_used() -> None:
     np.testing.assert_array_equal(y, 2 * x)
     assert kernel.best_config.kwargs == {"BLOCK": 64}
     assert {c.kwargs["BLOCK"]: t[0] for c, t in kernel.configs_timings.items()} == times
+    shown = kernel._repr_html_()
+    fastest = sorted(times, key=times.__getitem__)
+    assert [int(block) for block in re.findall(r"<tr><td>BLOCK: (\d+)", shown)] == fastest
+    assert f"<td>{times[fastest[0]]:.4g}</td>" in shown
     kernel[grid](x, y, N)
     assert len(order) == 3
     kernel[grid](x, y, N - 1)
     assert len(order) == 6
     assert len(kernel.cache) == 2
+
+
+def test_notebooks_show_why_configurations_failed() -> None:
+    failed = {tri.Config({"BLOCK": 3}): TriError("no <block> of 3\nmore")}
+    shown = report.as_html("k", {}, failed)
+    assert re.search(r"<td>BLOCK: 3.*</td><td>TriError: no &lt;block&gt; of 3</td>", shown)
 
 
 def test_real_timings_are_positive() -> None:

@@ -49,6 +49,13 @@ def test_sectors_of_global_memory(
     assert line.efficiency == ideal / sectors
 
 
+def test_notebooks_show_the_table() -> None:
+    report = Report({("k", "global", "load", "a.py:1"): Line("<k>", "global", "load", None, 1, 128, 8, 4)})
+    shown = report._repr_html_()
+    assert "<td>&lt;k&gt;</td><td>(compiler)</td><td>global</td><td>load</td>" in shown
+    assert "<td>1</td><td>128</td><td>8</td><td>4</td><td>50%</td>" in shown
+
+
 def test_the_picture_has_a_bar_per_line() -> None:
     pytest.importorskip("matplotlib")
     report = Report({("k", "global", "load", "a.py:1"): Line("k", "global", "load", None, 1, 128, 8, 4)})

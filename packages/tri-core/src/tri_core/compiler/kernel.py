@@ -10,6 +10,7 @@ from weakref import ref
 from tri_core.compiler.source import IRSource, Source
 from tri_core.errors import LaunchError
 from tri_core.image import KernelImage, KernelMetadata
+from tri_core.notebooks import html_table
 
 if TYPE_CHECKING:
     from tri_core.loop_estimates import LoopEstimates
@@ -372,3 +373,14 @@ class CompiledKernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} for {self.metadata.target}: {', '.join(self.asm)}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the parameters, the stages with their sizes, what it takes of its target, estimates of its loops."""
+        parameters = ", ".join(f"{p.name}: {p.type}" for p in self.metadata.signature.parameters)
+        rows: list[tuple[str, str]] = [("parameters", parameters)]
+        for stage, made in self.asm.items():
+            rows.append((stage, f"{len(made)} {'characters' if isinstance(made, str) else 'bytes'}"))
+        rows += [(name, str(value)) for name, value in self.metadata.resources.items()]
+        rows.append(("verdict", str(self.resources.verdict)))
+        rows += [(f"loop {loop.name}", str(loop)) for loop in self.loop_estimates.loops]
+        return html_table((), rows, f"{self.name} for {self.metadata.target}")

@@ -256,6 +256,10 @@ class Autotuner(Wrapper):
         report.tell_choice(self.__name__, {**facts, "seconds": self.bench_time, "failures": self.failures})
         return best
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the configurations of the latest tuning, fastest first, and why others failed."""
+        return report.as_html(self.__name__, self.configs_timings, self.failures)
+
     def _target(self, kept: Sequence[Config], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Target:
         """The target of the launch: that of the first configuration whose options it knows."""
         failures: dict[Config, TriError] = {}

@@ -11,8 +11,9 @@ from tri.launch.hooks import HookChain
 from tri.tuning.config import Config
 from tri_core import knobs
 from tri_core.errors import AutotuneError, TriError
+from tri_core.notebooks import html_table
 
-__all__ = ["LISTENERS", "none_works", "tell_choice", "tell_skipped"]
+__all__ = ["LISTENERS", "as_html", "none_works", "tell_choice", "tell_skipped"]
 
 logger = logging.getLogger("tri.autotune")
 
@@ -43,6 +44,14 @@ def tell_skipped(name: str, failures: Mapping[Config, TriError], count: int) -> 
 
 def _short(error: TriError) -> str:
     return f"{type(error).__name__}: {error.message.splitlines()[0]}"
+
+
+def as_html(name: str, timings: Mapping[Config, Sequence[float]], failures: Mapping[Config, TriError]) -> str:
+    """A table of the times (ms: median, 20 % and 80 % quantile) of a tuning of kernel ``name``, fastest first, then of its failures."""
+    by_time = sorted(timings.items(), key=lambda pair: pair[1])
+    rows = [(config, *(f"{time:.4g}" for time in times)) for config, times in by_time]
+    rows += [(config, _short(error)) for config, error in failures.items()]
+    return html_table(("configuration", "ms", "20 %", "80 %"), rows, f"tuning of {name}")
 
 
 def none_works(name: str, failures: Mapping[Config, TriError]) -> AutotuneError:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from tri_core.api import InternalError, Unsupported, VerificationError
 from tri_core.mlir import ir
+from tri_core.notebooks import html_table
 from tri_gpu_dialect.layouts.linear import BLOCK, LinearLayout
 
 if TYPE_CHECKING:
@@ -67,6 +68,11 @@ class Encoding(abc.ABC):
             found = _attributes[self] = type(self).attribute.get(ir.DictAttr.get(fields))
         return found
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the parameters, by their names in IR."""
+        rows = [(key, _shown(getattr(self, name))) for key, name in self.keys]
+        return html_table((), rows, type(self).__name__)
+
     @classmethod
     def from_attr(cls, attr: ir.Attribute) -> Any:
         """The encoding that ``attr`` stores; VerificationError when it is not one of this class."""
@@ -80,6 +86,11 @@ class Encoding(abc.ABC):
         given = ((k, getattr(self, name)) for k, name in sorted(self.keys))
         fields = ", ".join(f"{k} = {_text(v)}" for k, v in given if v != ())
         return f"#{type(self).attribute.attr_name}<{{{fields}}}>"
+
+
+def _shown(value: object) -> str:
+    """A parameter as text; lists as in IR."""
+    return f"[{', '.join(map(_shown, value))}]" if isinstance(value, tuple) else str(value)
 
 
 class DistributedEncoding(Encoding):

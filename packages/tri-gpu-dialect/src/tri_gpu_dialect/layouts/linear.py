@@ -45,6 +45,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from tri_core.lazy_dataclasses import dataclass
+from tri_core.notebooks import html_table
 from tri_gpu_dialect.layouts import gf2, packing
 from tri_gpu_dialect.layouts.packing import Dims
 
@@ -209,6 +210,14 @@ class LinearLayout:
     def __str__(self) -> str:
         lines = [f"{name}={list(bases)}" for name, bases in self.bases.items()]
         return f"LinearLayout({'; '.join(lines)} -> {self.out_sizes})"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a row for each bit of the input, with the coordinates of the output that it adds."""
+        rows = [
+            (name, 1 << bit, *basis) for name, bases in self.bases.items() for bit, basis in enumerate(bases)
+        ]
+        sizes = (f"{name} ({size})" for name, size in self.out_sizes.items())
+        return html_table(("input", "bit", *sizes), rows, "LinearLayout")
 
     # --- applying ---------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tri_core.errors import LaunchError
 from tri_core.lazy_dataclasses import dataclass
+from tri_core.notebooks import html_table
 from tri_runtime.dlpack import HOST_DEVICES, read_dlpack
 from tri_runtime.simulator.reporting import (
     active_report,
@@ -42,6 +43,10 @@ __all__ = ["Line", "Report", "simulation"]
 
 #: bytes that global memory moves at once
 SECTOR = 32
+_TITLE = "memory accesses in the simulator"
+#: columns of the table, of text and of numbers
+_TEXTS = ("kernel", "line", "memory", "access")
+_NUMBERS = ("count", "bytes", "moves", "ideal", "")
 
 
 @dataclass
@@ -73,6 +78,12 @@ class Line:
         if self.location is None:
             return "(compiler)"
         return f"{self.location.file.rsplit('/', 1)[-1]}:{self.location.line}"
+
+    def cells(self) -> tuple[str, ...]:
+        """A row of a table: kernel, line, memory, kind; accesses, bytes, transactions, ideal, efficiency."""
+        texts = self.kernel, self.place, self.memory, self.kind
+        numbers = map(str, (self.accesses, self.nbytes, self.transactions, self.ideal))
+        return (*texts, *numbers, f"{self.efficiency:.0%}")
 
 
 @dataclass
@@ -113,25 +124,18 @@ class Report:
         """A row per source line and kind of access."""
         from rich.table import Table
 
-        table = Table(title="memory accesses in the simulator")
-        for name in ("kernel", "line", "memory", "access"):
+        table = Table(title=_TITLE)
+        for name in _TEXTS:
             table.add_column(name, overflow="fold")
-        for name in ("count", "bytes", "moves", "ideal", ""):
+        for name in _NUMBERS:
             table.add_column(name, justify="right", no_wrap=True)
         for line in self.sorted_lines():
-            table.add_row(
-                line.kernel,
-                line.place,
-                line.memory,
-                line.kind,
-                str(line.accesses),
-                str(line.nbytes),
-                str(line.transactions),
-                str(line.ideal),
-                f"{line.efficiency:.0%}",
-                style="" if line.efficiency > 0.5 else "red",
-            )
+            table.add_row(*line.cells(), style="" if line.efficiency > 0.5 else "red")
         return table
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the table."""
+        return html_table((*_TEXTS, *_NUMBERS), [line.cells() for line in self.sorted_lines()], _TITLE)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self.table()
