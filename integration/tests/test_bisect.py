@@ -64,6 +64,8 @@ TARGETS = (
     "sim:nvidia:sm_80",
     "sim:nvidia:sm_90a",
     "sim:nvidia:sm_100a",
+    "sim:nvidia:sm_80:level=text",
+    "sim:nvidia:sm_90a:level=text",
     "sim:amd:gfx942",
     "sim:intel:pvc",
 )

@@ -21,6 +21,7 @@ from tri.cli.layout import layout
 from tri.cli.new_backend import new_backend
 from tri.cli.opt import opt
 from tri.cli.profile import profile
+from tri.cli.verify import verify
 from tri_core.errors import TriError
 from tri_core.files import write
 
@@ -40,6 +41,7 @@ app.command(name="opt")(opt)
 app.command(name="layout")(layout)
 app.command(name="new-backend")(new_backend)
 app.command(name="explore")(explore)
+app.command(name="verify")(verify)
 app.command(name="profile", context_settings={"allow_interspersed_args": False})(profile)
 app.command(name="record")(serving.record)
 app.command(name="warm")(serving.warm)

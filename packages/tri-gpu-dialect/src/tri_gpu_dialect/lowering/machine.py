@@ -162,6 +162,7 @@ class EmitMachineOps(Pass):
     """Replaces machine ops by what LLVM understands; runs after control flow has been taken apart."""
 
     name: ClassVar[str] = "emit-machine-ops"
+    required: ClassVar[bool] = True
 
     def apply(self, module: ir.Module, context: StageContext | None = None) -> None:
         """Rewrite every function of ``module`` in place."""

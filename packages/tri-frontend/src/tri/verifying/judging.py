@@ -1,0 +1,233 @@
+"""A trial at every level, and after which pass it first differs."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import tri
+from tri.compiler.source import ASTSource
+from tri.launch.dispatcher import forget
+from tri.verifying.inputs import Trial
+from tri.verifying.records import Arrays, Difference, Finding, first_difference
+from tri_core import compiler, knobs
+from tri_core.errors import (
+    DataRace,
+    DeviceError,
+    KernelFault,
+    SimulationError,
+    ToolchainError,
+    TriError,
+    Unsupported,
+)
+from tri_core.lazy_dataclasses import dataclass
+from tri_core.plugins import manager
+from tri_core.target_options import parse_options
+from tri_core.target_selection import resolve
+
+__all__ = ["Report", "levels_of", "verify"]
+
+_INTERPRETER = "interpreter"
+#: lines that are shown of what a pass changed
+_LINES = 8
+
+
+@dataclass(frozen=True)
+class Report:
+    """All findings, in the order in which levels ran; those of a level that differs name the pass."""
+
+    findings: tuple[Finding, ...]
+
+    def having(self, verdict: str) -> tuple[Finding, ...]:
+        """Those with this verdict."""
+        return tuple(each for each in self.findings if each.verdict == verdict)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every level ran and is equal, or within rounding: what is undefined or refused is not."""
+        return all(each.verdict in ("equal", "rounding") for each in self.findings)
+
+
+def levels_of(target: str) -> list[str]:
+    """What can be run of ``target`` here: itself if it needs no device, else its simulator at each level.
+
+    Unsupported where the backend has no simulator.
+    """
+    key = resolve(target).key
+    if key.simulated or key.backend == "cpu":
+        return [str(key)]
+    named = f"sim:{key}"
+    levels = manager().simulation(resolve(target)).levels
+    return [named, *(f"{named}:level={level}" for level in levels)]
+
+
+def verify(trial: Trial, targets: Sequence[str], seeds: Sequence[int] = (0,)) -> Report:
+    """Run ``trial`` by the interpreter and at each level of ``targets``, on the inputs of each of ``seeds``.
+
+    A level that differs is compiled with fewer passes until the first is found with which it does.  Inputs on which the interpreter finds
+    the kernel undefined (out of bounds, a race, programs that wait for ever) are not run elsewhere.
+    """
+    findings: list[Finding] = []
+    for seed in seeds:
+        expected = _ran(trial, _INTERPRETER, seed)
+        if isinstance(expected, Finding):
+            findings.append(expected)
+            continue
+        for target in targets:
+            right_above = True
+            for level in levels_of(target):
+                found = _judged(trial, level, seed, expected, walks=right_above)
+                findings.append(found)
+                right_above = right_above and found.verdict != "wrong"
+    return Report(tuple(findings))
+
+
+def _judged(trial: Trial, level: str, seed: int, expected: Arrays, *, walks: bool) -> Finding:
+    found = _ran(trial, level, seed)
+    if isinstance(found, Finding):
+        # what the interpreter ran without a fault has none: a level that finds one was compiled wrongly
+        if found.verdict != "undefined" or _says_more(found):
+            return found
+        located = _first_pass(trial, level, seed, expected) if walks else None
+        return replace(located or found, verdict="wrong", reason=found.reason)
+    difference = first_difference(expected, found, exact=True)
+    if difference is None:
+        return Finding(level, seed, "equal")
+    beyond = first_difference(expected, found, exact=False)
+    if beyond is None:
+        return Finding(level, seed, "rounding", difference)
+    located = _first_pass(trial, level, seed, expected) if walks else None
+    return replace(located or Finding(level, seed, "wrong"), difference=beyond)
+
+
+def _says_more(found: Finding) -> bool:
+    """Whether a level reports what the interpreter cannot see in a kernel: a wait that an assembler may delete."""
+    return "weak load" in found.reason
+
+
+# --- one run ----------------------------------------------------------------------------------------------
+
+
+def _ran(trial: Trial, level: str, seed: int) -> Arrays | Finding:
+    """What arrays hold afterwards; a finding where the level could not run, or the kernel means nothing."""
+    arguments = trial.arguments(seed)
+    try:
+        with _on(level):
+            trial.launch(arguments)
+    except (Unsupported, ToolchainError) as error:
+        return Finding(level, seed, "refused", reason=_reported(error))
+    except (SimulationError, KernelFault, DataRace, DeviceError) as error:
+        return Finding(level, seed, "undefined", reason=_reported(error))
+    except TriError as error:
+        if level == _INTERPRETER:
+            return Finding(level, seed, "undefined", reason=_reported(error))
+        return Finding(level, seed, "refused", reason=_reported(error))
+    return {name: value for name, value in arguments.items() if trial.types[name].startswith("*")}
+
+
+@contextmanager
+def _on(level: str) -> Iterator[None]:
+    if level == _INTERPRETER:
+        with tri.interpret(races=True):
+            yield
+        return
+    with tri.target(level):
+        if not level.startswith("sim:"):
+            yield
+            return
+        with tri.simulation(report=False, races=True):
+            yield
+
+
+def _reported(error: TriError) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+# --- which pass -------------------------------------------------------------------------------------------
+
+
+def _first_pass(trial: Trial, level: str, seed: int, expected: Arrays) -> Finding | None:
+    """The pass with which the level first differs; None where it has no passes that may be left out."""
+    with tempfile.TemporaryDirectory(prefix="tri-verify-") as folder:
+        log = Path(folder) / "passes.jsonl"
+        names = _passes(trial, level, seed, log)
+        if not names:
+            return None
+        if _differs(trial, level, seed, expected, 0):
+            where = "the required passes, or the lowering behind them"
+            return Finding(level, seed, "wrong", step=where)
+        right, wrong = 0, len(names)
+        if not _differs(trial, level, seed, expected, wrong):
+            return None
+        while wrong - right > 1:
+            middle = (right + wrong) // 2
+            if _differs(trial, level, seed, expected, middle):
+                wrong = middle
+            else:
+                right = middle
+        stage, name = names[wrong - 1]
+        step = f"pass {name!r} (number {wrong}) of stage {stage}"
+        return Finding(level, seed, "wrong", step=step, change=_change(trial, level, stage, right, wrong))
+
+
+def _passes(trial: Trial, level: str, seed: int, log: Path) -> list[tuple[str, str]]:
+    """Stage and name of the passes that may be left out, in the order of their numbers."""
+    with _limited(None, OPT_BISECT_LOG=log):
+        _ran(trial, level, seed)
+    lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    return [(each["stage"], each["name"]) for each in lines]
+
+
+def _differs(trial: Trial, level: str, seed: int, expected: Arrays, limit: int) -> Difference | bool:
+    with _limited(limit):
+        found = _ran(trial, level, seed)
+    if isinstance(found, Finding):
+        return found.verdict == "undefined"
+    return first_difference(expected, found, exact=False) or False
+
+
+@contextmanager
+def _limited(limit: int | None, **more: Any) -> Iterator[None]:
+    """Compile anew with so many passes."""
+    forget()
+    try:
+        with knobs.scope(ALWAYS_COMPILE=True, OPT_BISECT_LIMIT=limit, **more):
+            yield
+    finally:
+        forget()
+
+
+def _change(trial: Trial, level: str, stage: str, before: int, after: int) -> str:
+    """The first ops that pass ``after`` of ``stage`` changed, as lines of a difference."""
+    left, right = (_ops(_module(trial, level, stage, limit)) for limit in (before, after))
+    lines = [
+        line
+        for line in difflib.unified_diff(left, right, lineterm="", n=0)
+        if not line.startswith(("---", "+++", "@@"))
+    ]
+    more = [f"({len(lines) - _LINES} lines more)"] if len(lines) > _LINES else []
+    return "\n".join([*lines[:_LINES], *more])
+
+
+def _module(trial: Trial, level: str, stage: str, limit: int) -> str:
+    target = resolve(level)
+    source = ASTSource(trial.kernel, _signature(trial), dict(trial.constants))
+    with _limited(limit):
+        made = compiler.trace(source, target, parse_options(target, dict(trial.options)))
+    found = [each.text for each in made.snapshots if each.stage == stage]
+    return found[-1] if found else ""
+
+
+def _signature(trial: Trial) -> dict[str, str]:
+    return {**trial.types, **dict.fromkeys(trial.constants, "constexpr")}
+
+
+def _ops(text: str) -> list[str]:
+    """Lines without places in the source."""
+    return [line.partition(" loc(")[0].strip() for line in text.splitlines() if not line.startswith("#loc")]
