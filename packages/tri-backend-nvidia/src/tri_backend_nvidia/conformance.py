@@ -1,4 +1,4 @@
-"""What the conformance kit knows of this backend."""
+"""Profile of this backend for the conformance kit."""
 
 from __future__ import annotations
 

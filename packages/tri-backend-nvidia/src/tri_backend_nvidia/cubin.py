@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 def _arguments(options: CommonOptions, lines: bool) -> tuple[str, ...]:
-    """What the options mean to ptxas; it keeps source ``lines`` on request only."""
+    """Arguments of ptxas for the options; it keeps source ``lines`` on request only."""
     line_info = ("-lineinfo",) if lines else ()
     fusion = () if options.enable_fp_fusion else ("--fmad=false",)
     given = shlex.split(nvidia_options(options).ptx_options)

@@ -1,4 +1,4 @@
-"""What a kernel with assertions and the host agree on: the record of a failure."""
+"""Record of a failure: the format shared by kernels with assertions and the host."""
 
 from __future__ import annotations
 

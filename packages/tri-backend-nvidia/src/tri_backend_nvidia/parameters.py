@@ -1,4 +1,4 @@
-"""What a kernel takes, as its image says it: a cubin in ``.nv.info``, PTX in the header of the entry.
+"""Parameters of a kernel, read from its image: ``.nv.info`` of a cubin, the entry's header of PTX.
 
 The records of ``.nv.info`` are those that ``cuobjdump -elf`` shows: a format, an attribute's number, and a value of
 16 bits or a payload of so many bytes.

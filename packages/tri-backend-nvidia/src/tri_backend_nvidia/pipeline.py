@@ -72,7 +72,9 @@ def _block_copies(target: Target, options: NvidiaOptions) -> TensorMemoryAcceler
 
 
 def _chooses(target: Target, options: NvidiaOptions) -> bool:
-    """Whether schedules are chosen by cost: for instructions of warp groups that read shared memory, where options leave it open."""
+    """True if schedules are chosen by cost: for warp-group instructions that read shared memory, unless
+    options decide.
+    """
     return (
         target.has("wgmma")
         and target.has("tma")
@@ -84,7 +86,7 @@ def _chooses(target: Target, options: NvidiaOptions) -> bool:
 
 
 def _specialized(target: Target, options: NvidiaOptions) -> bool | None:
-    """Whether warps are specialised; None: where a loop asks for it."""
+    """True if warps are specialised; None if a loop's request decides."""
     if not target.has("tma"):
         return False
     if options.num_ctas == 1:
@@ -98,7 +100,7 @@ def _specialized(target: Target, options: NvidiaOptions) -> bool | None:
 
 
 def policy(target: Target, given: CommonOptions) -> HopperPolicy:
-    """What the shared passes know of ``target``: matrix instructions, asynchronous copies, producers, costs."""
+    """Policy of ``target`` for the shared passes: matrix instructions, asynchronous copies, producers, costs."""
     options = nvidia_options(given)
     registers = registers_per_thread(options)
     # accumulators in tensor memory are those of one CTA

@@ -53,7 +53,7 @@ def tri_backends() -> Sequence[BackendInfo]:
 
 @hookimpl
 def tri_knobs() -> Sequence[KnobGroup]:
-    """Where the tools are."""
+    """Knobs for the paths of tools."""
     from tri_backend_nvidia.knobs import KNOBS
 
     return [KNOBS]
@@ -204,7 +204,7 @@ def tri_performance(device: DeviceInfo) -> DevicePerformance:
 
 @hookimpl
 def tri_conformance(target: Target) -> ConformanceProfile:
-    """What is missing stands in ``conformance.toml``."""
+    """Conformance profile; unsupported features are listed in ``conformance.toml``."""
     from tri_backend_nvidia.conformance import profile
 
     return profile(target)

@@ -50,7 +50,9 @@ def _unit(target: Target) -> _Unit | None:
 
 
 def scaled_dots(target: Target, num_warps: int, num_ctas: int, *, specialize: bool | None) -> Dots | None:
-    """What ``target`` does in kernels of these options; None where it has no instruction with block scales."""
+    """Block-scaled dots of ``target`` in kernels of these options; None if it has no instruction with block
+    scales.
+    """
     unit = _unit(target)
     return None if unit is None else unit.matmuls(target, num_warps, num_ctas, specialize=specialize)
 

@@ -1,4 +1,4 @@
-"""What the simulator needs: functions that the driver brings, and the text level."""
+"""Support for the simulator: functions that the driver provides, and the text level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where NVIDIA's tools are: in a package from PyPI, on the path, or where a toolkit puts them.
+"""Search for NVIDIA's tools: in a package from PyPI, on the path, or in a toolkit's directories.
 
 The packages moved their files between major versions of CUDA (``nvidia/cuda_nvcc/bin``,
 ``nvidia/cu13/bin``), so they are asked for what they installed instead of being guessed at.
@@ -74,6 +74,6 @@ def _packaged(tool: Tool, distribution: str) -> Path | None:
 
 
 def version_of(tool: Tool, place: Path) -> str:
-    """What changes when the tool does: its path, size and time of change."""
+    """Identity of the tool's file: its path, size and modification time."""
     status = place.stat()
     return f"{tool.name} {place} {status.st_size} {status.st_mtime_ns}"

@@ -79,7 +79,7 @@ class MemDescType(TTG.Type, name="memdesc"):
 
     @property
     def mutable(self) -> bool:
-        """Whether the memory may be written after its allocation."""
+        """True if the memory may be written after its allocation."""
         return ir.BoolAttr(self.params[4]).value
 
     @property

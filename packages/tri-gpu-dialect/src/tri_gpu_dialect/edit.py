@@ -46,12 +46,14 @@ SHARED, GLOBAL = 1, 2
 
 
 def forwards_elements(op: ir.Operation) -> bool:
-    """Whether ``op`` gives its operand's elements as they are: moved, in another layout, or as a buffer."""
+    """True if ``op`` forwards its operand's elements unchanged: moved, in another layout, or as a buffer."""
     return isa(op, LocalAllocOp, LocalLoadOp) or moves_data(op) or is_view(op)
 
 
 def copies_to_shared(op: ir.Operation) -> bool:
-    """Whether ``op`` declares to start a copy by the thread's own pointers that a later ``ttg.async_wait`` waits for."""
+    """True if ``op`` declares an asynchronous copy by per-thread pointers that a later ``ttg.async_wait``
+    completes.
+    """
     return Effects.declared_by(op.name) == frozenset({READ_GLOBAL, WRITE_SHARED, ASYNC})
 
 
@@ -204,5 +206,5 @@ def guarded_buffers(op: ir.Operation) -> list[ir.Value]:
 
 
 def is_barrier(op: ir.Operation, spaces: int) -> bool:
-    """Whether ``op`` is a ``ttg.barrier`` for any of the memories ``spaces``."""
+    """True if ``op`` is a ``ttg.barrier`` for any of the memories ``spaces``."""
     return isa(op, BarrierOp) and bool(ir.IntegerAttr(op.attributes["addrSpace"]).value & spaces)

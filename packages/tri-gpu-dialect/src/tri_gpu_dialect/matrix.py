@@ -1,4 +1,4 @@
-"""Where matrix instructions were in the version before: :mod:`tri_gpu_dialect.policies.matrix`."""
+"""Matrix instructions, at their former place: :mod:`tri_gpu_dialect.policies.matrix`."""
 
 from tri_gpu_dialect.policies.async_dots import OperandMemory
 from tri_gpu_dialect.policies.matrix import MatrixInstruction, choose, split_warps

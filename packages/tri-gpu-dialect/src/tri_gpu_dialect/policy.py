@@ -1,4 +1,4 @@
-"""Where policies were in the version before: :mod:`tri_gpu_dialect.policies`."""
+"""Policies, at their former place: :mod:`tri_gpu_dialect.policies`."""
 
 from tri_gpu_dialect.policies import (
     DEFAULT_POLICY,

@@ -1,4 +1,4 @@
-"""What a compile did otherwise than it was asked to: kept on the module, shown by tools, and logged."""
+"""Remarks: deviations of a compile from what was requested, kept on the module, shown by tools, and logged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def remarks_of(module: ir.Module) -> list[str]:
 
 
 def schedule_of(module: ir.Module) -> str | None:
-    """How the kernel runs and why, where that was chosen."""
+    """Chosen schedule of the kernel and the reason, if one was chosen."""
     attributes = module.operation.attributes
     return ir.StringAttr(attributes[SCHEDULE]).value if SCHEDULE in attributes else None
 

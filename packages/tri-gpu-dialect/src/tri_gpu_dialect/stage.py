@@ -151,7 +151,7 @@ def _check_cluster(target: Target, options: CommonOptions) -> None:
 
 @dataclass(frozen=True)
 class _Run:
-    """What the stage runs."""
+    """Action of the stage."""
 
     passes: PassList
 

@@ -1,4 +1,4 @@
-"""What the types of tensors say, decoded once per type."""
+"""Decoded types of tensors, cached per type."""
 
 from __future__ import annotations
 

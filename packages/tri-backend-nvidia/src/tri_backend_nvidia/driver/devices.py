@@ -64,7 +64,8 @@ def context(index: int) -> Any:
 
 
 def mapped(pointer: int, nbytes: int) -> int | None:
-    """Where the device of this thread's context reads ``nbytes`` bytes of host memory at ``pointer``; None where it cannot.
+    """Device address, in this thread's context, of ``nbytes`` bytes of host memory at ``pointer``; None if
+    not mapped.
 
     It reads memory that the driver allocated, or registered from the first byte to the last, and memory that it manages.
     """

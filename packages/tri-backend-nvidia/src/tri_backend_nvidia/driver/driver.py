@@ -41,7 +41,7 @@ _REMEDIES = {
 
 @functools.cache
 def driver_present() -> bool:
-    """Whether the driver's library can be loaded; much cheaper than importing the bindings to find out."""
+    """True if the driver's library can be loaded; much cheaper than importing the bindings."""
     try:
         ctypes.CDLL(_LIBRARY)
     except OSError:
@@ -89,7 +89,7 @@ def call(name: str, *args: Any) -> Any:
 
 @functools.cache
 def address_of(name: str) -> int:
-    """Where the driver's function ``name`` is, as CUDA 12.0 has it."""
+    """Address of the driver's function ``name``, in its version of CUDA 12.0."""
     address, _ = call("cuGetProcAddress", name.encode(), 12000, 0)
     return int(address)
 

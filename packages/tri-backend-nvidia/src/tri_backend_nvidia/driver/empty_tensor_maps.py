@@ -20,7 +20,7 @@ _MAP_WORDS, _WRITTEN = 64, 128
 
 
 def may_be_needed(attrs: Mapping[str, Any]) -> bool:
-    """Whether launches of a kernel with these metadata ``attrs`` may describe empty tensors."""
+    """True if launches of a kernel with these metadata ``attrs`` may describe empty tensors."""
     return any(each.empty != "refused" for each in HiddenParameters.from_attrs(attrs).descriptors)
 
 

@@ -1,4 +1,4 @@
-"""Which kernel stopped, and where: what a driver's status alone does not tell.
+"""Report of a kernel's fault: its name and location, beyond the driver's status.
 
 A fault ends the context, so nothing can be asked afterwards.  Beforehand, every launch leaves the kernel's name in a ring,
 and a kernel with assertions has a record in memory of the host (see :mod:`tri_backend_nvidia.fault_records`).
@@ -63,7 +63,7 @@ def watch(kernel: str, sites: Sequence[Site], address: int) -> None:
 
 
 def is_fatal(status: int) -> bool:
-    """Whether the context is lost after ``status``."""
+    """True if the context is lost after ``status``."""
     return status in _FATAL
 
 

@@ -82,7 +82,7 @@ def load(image: KernelImage, device: DeviceInfo) -> CudaKernel:
 
 
 def _table(image: KernelImage) -> ArgumentTable:
-    """How a launch lays its arguments out: the kernel's own, and what is hidden behind them."""
+    """Argument table of a launch: the kernel's own arguments, then hidden ones."""
     hidden = HiddenParameters.from_attrs(image.metadata.attrs)
     return argument_table((*image.metadata.signature.parameters, *hidden.parameters), len(hidden.descriptors))
 
@@ -129,7 +129,7 @@ def launch_function() -> Callable[..., int]:
 def _started(
     kernel: CudaKernel, hidden: HiddenParameters, name: str
 ) -> Callable[[tuple[int, int, int]], tuple[int, int, int]] | None:
-    """What gives the CTAs of a launch for its grid, or refuses that; None: they are the grid."""
+    """Function from a launch's grid to the CTAs to start, which may refuse it; None if they are the grid."""
     residency = kernel.residency
     if residency is None:
         return (lambda grid: hidden.ctas(grid, 1)) if hidden.cluster > 1 else None
@@ -147,7 +147,7 @@ def _started(
 def _numbers(
     kernel: CudaKernel, hidden: HiddenParameters, in_context: Callable[[DeviceInfo, Callable[[], int]], int]
 ) -> Callable[[tuple[int, int, int], int], Sequence[int]] | None:
-    """What gives the plain hidden parameters of a launch of a grid on a stream; None: there are none."""
+    """Function from a grid and a stream to the plain hidden parameters of a launch; None if there are none."""
     # the address of scratch memory is known in the middle of a launch
     later = (0,) if hidden.scratch else ()
     if not hidden.counter:
@@ -164,7 +164,7 @@ def _numbers(
 
 
 def encoder(kernel: CudaKernel, hidden: HiddenParameters) -> DescriptorEncoder | None:
-    """What makes the tensor maps of a launch; None: there are none."""
+    """Encoder of the tensor maps of a launch; None if there are none."""
     if not hidden.descriptors:
         return None
     empty_map = functools.partial(empty_tensor_maps.place, kernel.device.index)

@@ -76,7 +76,7 @@ def extended(numbers: tuple[int, ...]) -> Callable[..., int]:
 
 @dataclass(frozen=True)
 class Residency:
-    """How many CTAs of a kernel a device holds at a time: ``per_unit`` on each of ``units`` multiprocessors."""
+    """Occupancy of a device by a kernel: ``per_unit`` CTAs on each of ``units`` multiprocessors."""
 
     per_unit: int
     units: int

@@ -1,4 +1,6 @@
-"""What compiled code needs to launch a kernel by itself.  CUDA Driver API, ``cuLaunchKernelEx``, ``cuStreamGetId``."""
+"""Launch plans, by which compiled code launches a kernel itself.  CUDA Driver API, ``cuLaunchKernelEx``,
+``cuStreamGetId``.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _InContext = Callable[[DeviceInfo, Callable[[], int]], int]
 def launch_plan(
     kernel: CudaKernel, image: KernelImage, *, in_context: _InContext, many_devices: bool
 ) -> LaunchPlan | None:
-    """How ``kernel`` is launched; None for one that has memory brought to it, which takes two calls more.
+    """Launch plan of ``kernel``; None for one with memory allocated at launch, which takes two more calls.
 
     With ``many_devices`` the thread's context is looked at before a launch, as it may be another device's; else a wrong one is found
     out from the driver's status.

@@ -109,7 +109,8 @@ class CudaRuntime(RuntimeBase):
         return CudaMemory(lambda: self._within(device), lambda: framework_stream(device.index))
 
     def mapped(self, array: ArrayArgument, device: DeviceInfo) -> int | None:
-        """Where ``device`` reads an array in host memory that is pinned, registered or managed; None: other memory, which it does not read.
+        """Address by which ``device`` reads an array in host memory that is pinned, registered or managed;
+        None for other memory, which it does not read.
 
         Nobody waits for the kernel: the host reads what it wrote after a synchronization.
         """
@@ -155,7 +156,9 @@ class CudaRuntime(RuntimeBase):
         )
 
     def launch_plan(self, kernel: LoadedKernel, image: KernelImage) -> LaunchPlan | None:
-        """How ``kernel`` is launched, for code that calls the driver itself; None where only :meth:`launcher` can."""
+        """Launch plan of ``kernel``, for code that calls the driver itself; None if only :meth:`launcher` can
+        launch it.
+        """
         if not isinstance(kernel, kernels.CudaKernel):
             raise InternalError(f"{type(kernel).__name__} is not a kernel of this runtime")
         many = len(self.devices()) > 1

@@ -79,7 +79,7 @@ def handle_of(stream: Any, device: DeviceInfo | None) -> int:
 
 
 def _handle(stream: Any) -> Any:
-    """What the protocol or an attribute of ``stream`` says; ``stream`` itself otherwise."""
+    """Handle of ``stream`` by the protocol or an attribute; ``stream`` itself otherwise."""
     provided = getattr(stream, "__cuda_stream__", None)
     if provided is not None:
         version, handle = provided() if callable(provided) else provided

@@ -38,7 +38,7 @@ class NVM(ext.Dialect, name="nvm"):  # type: ignore[call-arg]  # the bindings ar
 
 
 def steps_of(op: ir.Operation) -> list[tuple[int, int, int]]:
-    """What ``op``, several instructions, adds to three addresses in each of them."""
+    """Increments of three addresses for each of the instructions that ``op`` stands for."""
     flat = list(ir.DenseI32ArrayAttr(op.attributes["steps"]))
     return list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
 
@@ -60,7 +60,9 @@ def _is_pointer(type_: ir.Type) -> bool:
 
 
 def numpy_type(type_: ir.Type) -> "np.dtype[Any]":
-    """How a simulator holds an element of ``type_``: bf16 and f8 as integers, pointers as int64."""
+    """NumPy dtype by which a simulator holds an element of ``type_``: bf16 and f8 as integers, pointers as
+    int64.
+    """
     import numpy as np
 
     element = type_.element_type if isinstance(type_, ir.VectorType) else type_
@@ -76,7 +78,7 @@ def numpy_type(type_: ir.Type) -> "np.dtype[Any]":
 
 
 def always(predicate: ir.Value) -> bool:
-    """Whether an i1 is the constant true."""
+    """True if an i1 is the constant true."""
     op = predicate.owner
     if not isinstance(op, ir.Operation | ir.OpView) or op.name != "llvm.mlir.constant":
         return False

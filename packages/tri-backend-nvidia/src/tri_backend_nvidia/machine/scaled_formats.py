@@ -1,4 +1,5 @@
-"""What block-scaled dots compute: kinds with the types of their operands and scales, instruction descriptors, steps.
+"""Formats of block-scaled dots: kinds with the types of their operands and scales, instruction descriptors,
+steps.
 
 PTX ISA 9.0, 9.7.16.4.2, "Instruction descriptor", and 9.7.16.10.7, "Block Scaling".  Machine ops write these, simulators read them.
 """
@@ -31,7 +32,9 @@ class ScaledKind:
         return self.k // self.scales
 
     def vectors(self, *, family: bool) -> str:
-        """How an instruction's name says what has a scale: by ``.blockN`` for a ``family`` of GPUs, which knows no other way."""
+        """Spelling of the scale vector size in an instruction's name: ``.blockN`` for a ``family`` of GPUs,
+        which has no other form.
+        """
         return f"block{self.group}" if family else f"scale_vec::{self.scales}X"
 
 
@@ -47,7 +50,8 @@ _RESERVED = 0x8700604F
 
 @dataclass(frozen=True)
 class ScaledDescriptor:
-    """What one instruction computes: ``m x n`` of types ``a`` and ``b`` (``e2m1p``: padded e2m1) with scales of type ``scale``.
+    """Shape and types of one instruction: ``m x n`` of types ``a`` and ``b`` (``e2m1p``: padded e2m1) with
+    scales of type ``scale``.
 
     ``a_rows``, ``b_rows``: whether rows of memory run along k.
     """

@@ -34,7 +34,7 @@ def _vectors(ctx: Lowering, op: ir.Operation) -> int:
 
 
 def suits(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether copies are of 4, 8 or 16 bytes and fill up with zeros, if at all; others are done at once."""
+    """True if copies are of 4, 8 or 16 bytes and pad with zeros only; others are synchronous."""
     view = op.opview
     if view.other is not None and not is_zero(view.other):
         return False

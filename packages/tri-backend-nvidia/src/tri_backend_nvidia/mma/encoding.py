@@ -76,7 +76,7 @@ class NvidiaMma(MatrixEncoding):
 
     @property
     def is_transposed(self) -> bool:
-        """Whether instructions compute the transposed dot."""
+        """True if instructions compute the transposed dot."""
         return bool(self.column_bits)
 
     @property
@@ -110,7 +110,9 @@ class NvidiaMma(MatrixEncoding):
         return layout.rename_outs({_ROWS: _COLUMNS, _COLUMNS: _ROWS}).transpose_outs([_ROWS, _COLUMNS])
 
     def scale_layout(self, operand: int, shape: Shape) -> LinearLayout:
-        """Where ``mma.sync`` finds block scales: see :mod:`.mma_scales`.  ValueError for other instructions, and clusters."""
+        """Layout of block scales for ``mma.sync``: see :mod:`.mma_scales`.  ValueError for other
+        instructions, and clusters.
+        """
         if self.version_major != 2 or self.instr_shape[-2:] != (16, 8) or self.cga_layout:
             raise ValueError(
                 f"{self} has no dots with block scales; version 2, 16 x 8 and one CTA are expected"
@@ -118,7 +120,7 @@ class NvidiaMma(MatrixEncoding):
         return scale_layout(operand, shape, self.warps_per_cta)
 
     def _instruction(self, role: int, k_width: int) -> LinearLayout:
-        """Who holds what of the operands and the result of the instruction itself."""
+        """Element ownership of the operands and the result of the instruction itself."""
         tall = self.instr_shape[0 if self.version_major == 3 else -2] == 16
         if role == ACCUMULATOR:
             groups = self.instr_shape[1] // 8 if self.version_major == 3 else 1

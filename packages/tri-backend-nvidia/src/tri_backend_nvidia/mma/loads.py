@@ -39,7 +39,7 @@ _COLUMNS = (0x6420, 0x7531)
 
 @dataclass(frozen=True)
 class RowLoad:
-    """How a tensor is read by ``ldmatrix``.
+    """Plan of reading a tensor by ``ldmatrix``.
 
     ``address`` maps (lane, warp, block) to the offset of the row that a lane gives the address of; ``elements`` are
     the register bits within a word, ``matrices`` those of one instruction's words, ``rest`` the others.  ``in_pairs``: words
@@ -104,7 +104,7 @@ def _pairs(conversion: LinearLayout) -> RowLoad | None:
 
 
 def _off_pieces(conversion: LinearLayout, columns: list[int], piece: int) -> bool:
-    """Whether ``columns``, or those of other inputs than registers and lanes, lead to the inside of a piece."""
+    """True if ``columns``, or those of inputs other than registers and lanes, address the inside of a piece."""
     others = [c for d in conversion.in_dims if d not in (REGISTER, LANE) for c in conversion.packed(d)]
     return any(column % piece for column in (*columns, *others))
 
@@ -117,7 +117,7 @@ def _address(conversion: LinearLayout, rows: list[int], matrices: list[int]) -> 
 
 
 def suits(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether a ``ttg.local_load`` reads a matrix instruction's operand in rows."""
+    """True if a ``ttg.local_load`` reads a matrix instruction's operand in rows."""
     type_ = op.results[0].type
     encoding = decode(type_.encoding)
     if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):

@@ -179,7 +179,8 @@ def _halved(place: int) -> int:
 
 @dataclass(frozen=True)
 class SwizzledRows:
-    """How operands with elements of ``bits`` have to lie for matrix instructions: rows along k, ``across`` also along m or n.
+    """Memory layout of operands with elements of ``bits`` for matrix instructions: rows along k, ``across``
+    also along m or n.
 
     What :class:`tri_gpu_dialect.policies.async_dots.AsyncInstruction` calls ``memory``.
     """

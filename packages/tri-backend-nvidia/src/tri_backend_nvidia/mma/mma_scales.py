@@ -1,4 +1,4 @@
-"""Which lanes hold the scales of a block-scaled ``mma.sync``, for tensors of them.
+"""Layout over lanes of the scales of a block-scaled ``mma.sync``, for tensors of them.
 
 PTX ISA, section "Block Scaling for mma.sync": an instruction reads bytes of a 32-bit register of some lanes, which two selectors name.  With
 ``thread-id-a`` t (0, 1) the scale of row ``i`` of A is in lane ``4 (i % 8) + 2 t + i / 8``; with ``thread-id-b`` t (0 to 3) that of column ``j`` of

@@ -1,4 +1,4 @@
-"""What a block-scaled dot (``tt.dot_scaled``) says, and which of them ``mma.sync`` does."""
+"""Block-scaled dots (``tt.dot_scaled``) decoded, and those that ``mma.sync`` supports."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ ROWS: tuple[ScaledRow, ...] = (
 
 @dataclass(frozen=True)
 class ScaledOperands:
-    """What a ``tt.dot_scaled`` says: formats of A and B, sizes with e2m1 unpacked, and its scales, if it has both."""
+    """Decoded ``tt.dot_scaled``: formats of A and B, sizes with e2m1 unpacked, and its scales, if it has
+    both.
+    """
 
     a: Format
     b: Format
@@ -97,7 +99,7 @@ def _flag(op: ir.Operation, name: str) -> bool:
 
 
 def refused_formats(scaled: ScaledOperands, rows: Sequence[ScaledRow]) -> str | None:
-    """Why no instruction of ``rows`` has these formats and scales; None: one has."""
+    """Reason that no instruction of ``rows`` has these formats and scales; None if one has."""
     if scaled.scales is None:
         return "both operands need scales"
     if not scaled.packed_along_k:
@@ -109,7 +111,9 @@ def refused_formats(scaled: ScaledOperands, rows: Sequence[ScaledRow]) -> str | 
 
 
 def refused_partitions(op: ir.Operation, specialize: bool | None) -> str | None:
-    """Why ``op`` cannot stay where warps copy for others; ``specialize`` as the option: None, where a loop asks for it."""
+    """Reason that ``op`` does not work with a producer partition; ``specialize`` as the option: None if a
+    loop requests it.
+    """
     if specialize or (specialize is None and _is_in_special_loop(op)):
         return "warps of their own copy blocks, which do not know scales"
     return None
@@ -125,7 +129,7 @@ def _is_in_special_loop(op: ir.Operation) -> bool:
 
 @dataclass(frozen=True)
 class WarpScaledDots:
-    """What ``mma.sync`` with ``.block_scale`` does in kernels of these options."""
+    """Block-scaled dots by ``mma.sync`` with ``.block_scale`` in kernels of these options."""
 
     num_ctas: int
     specialize: bool | None = None
@@ -139,7 +143,7 @@ class WarpScaledDots:
         return cls(num_ctas, specialize) if target.has("mma-block-scale") else None
 
     def refuses(self, op: ir.Operation) -> str | None:
-        """Why no instruction does ``op``, a ``tt.dot_scaled``; None: one does."""
+        """Reason that no instruction supports ``op``, a ``tt.dot_scaled``; None if one does."""
         if len(shape_of(op.results[0].type)) != 2:
             return "it has a batch"
         if self.num_ctas > 1:

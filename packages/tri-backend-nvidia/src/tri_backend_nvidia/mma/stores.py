@@ -54,13 +54,13 @@ _BITS = 16
 
 
 def suits_allocation(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether a ``ttg.local_alloc`` is filled in rows."""
+    """True if a ``ttg.local_alloc`` is filled in rows."""
     value = cast(op, LocalAllocOp).src
     return value is not None and _plan(ctx, value, _allocated(ctx, op)) is not None
 
 
 def suits_store(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether a ``ttg.local_store`` writes rows."""
+    """True if a ``ttg.local_store`` writes rows."""
     source, destination = op.operands
     return _plan(ctx, source, ctx.shared_tensor(destination)) is not None
 
@@ -158,7 +158,7 @@ def _row_writer(source: LinearLayout, *, transposed: bool) -> LinearLayout | Non
 
 
 def suits_conversion(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether a ``ttg.convert_layout`` goes through memory that is written in rows."""
+    """True if a ``ttg.convert_layout`` goes through memory that is written in rows."""
     return _way(ctx, op) is not None
 
 

@@ -54,7 +54,7 @@ _BITS = {"f16": 16, "bf16": 16, "f32": 32, "i8": 8, "f8E4M3FN": 8, "f8E5M2": 8}
 
 
 def accumulator_type(element: ir.Type) -> str:
-    """How an instruction's name spells the type of accumulators that MLIR calls ``element``."""
+    """Spelling, in an instruction's name, of the accumulator type that MLIR calls ``element``."""
     name = str(element)
     return _SUMS.get(name, name)
 
@@ -62,7 +62,7 @@ def accumulator_type(element: ir.Type) -> str:
 def matrix_instructions(
     target: Target, registers: int = 255, stages: int = 2
 ) -> tuple[MatrixInstruction, ...]:
-    """What ``target`` has, none before compute capability 8.0; those of warp groups first.
+    """Matrix instructions of ``target``, none before compute capability 8.0; those of warp groups first.
 
     Those of warp groups are as wide as ``registers`` of a thread hold; loops that don't say have ``stages``.
     """

@@ -47,7 +47,9 @@ Places = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Descriptor:
-    """What a buffer's matrix descriptors have in common: strides in bytes, the swizzle, and along what rows run."""
+    """Common fields of a buffer's matrix descriptors: strides in bytes, the swizzle, and the direction of
+    rows.
+    """
 
     leading: int
     stride: int
@@ -90,13 +92,13 @@ class Descriptor:
 
 @dataclass(frozen=True)
 class _Places:
-    """Where the tiles of a buffer are, by its layout's inverse; elements of ``bytes``."""
+    """Places of a buffer's tiles, by its layout's inverse; elements of ``bytes``."""
 
     inverse: LinearLayout
     bytes: int
 
     def offset(self, row: int, column: int) -> int:
-        """Where the tile at (row, column) starts, in pieces of 16 bytes."""
+        """Offset of the tile at (row, column), in units of 16 bytes."""
         place = self.inverse.apply({"dim0": row, "dim1": column})[OFFSET] * self.bytes
         if place & (1 << _PIECE_BITS) - 1:
             raise Unsupported(f"a tile of a matrix instruction's operand at byte {place} of its buffer")
@@ -302,7 +304,7 @@ class _Call:
         return words.operand(b, self.op, int(self.is_transposed), registers)
 
     def transposed(self, row: int, column: int) -> tuple[int, int]:
-        """Where an operand's (row, column) for the instruction is in the tensor."""
+        """Coordinates in the tensor of an operand's (row, column) for the instruction."""
         return (column, row) if self.is_transposed else (row, column)
 
 

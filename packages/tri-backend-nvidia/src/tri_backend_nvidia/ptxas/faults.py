@@ -37,7 +37,7 @@ class Fault:
     below: int | None = None
 
     def concerns(self, version: Version | None, capability: int) -> bool:
-        """Whether it is there; an unknown version has all."""
+        """True if the version has this fault; an unknown version has all."""
         if capability < self.capability or (self.below is not None and capability >= self.below):
             return False
         return version is None or (self.since <= version and (self.until is None or version < self.until))
@@ -127,12 +127,12 @@ FAULTS: tuple[Fault, ...] = (
 
 
 def faults(version: Version | None, architecture: str) -> tuple[Fault, ...]:
-    """What ptxas of ``version`` (None: not known) gets wrong for ``architecture`` (``"sm_90a"``)."""
+    """Faults of ptxas of ``version`` (None: not known) for ``architecture`` (``"sm_90a"``)."""
     digits = re.sub(r"\D", "", architecture)
     capability = int(digits) if digits else 1000
     return tuple(fault for fault in FAULTS if fault.concerns(version, capability))
 
 
 def rewritings(version: Version | None, architecture: str) -> tuple[Rewriting, ...]:
-    """What goes over PTX before ptxas of ``version`` sees it, in order; the same for each fault once."""
+    """Rewritings of PTX for ptxas of ``version``, in order; each once, even if it serves several faults."""
     return tuple(dict.fromkeys(fault.rewriting for fault in faults(version, architecture)))

@@ -1,4 +1,6 @@
-"""Which ptxas is used: of those that know the architecture the one with the fewest faults whose cubins the driver takes, the newest of these."""
+"""Choice of ptxas: among those that support the architecture and whose cubins the driver loads, the one with
+the fewest faults, then the newest.
+"""
 
 from __future__ import annotations
 
@@ -42,13 +44,15 @@ class Installed:
     architectures: frozenset[str] = frozenset()
 
     def knows(self, architecture: str) -> bool:
-        """Whether it assembles what is compiled for ``architecture``: this name, and the version of PTX that goes with it."""
+        """True if it supports ``architecture``: this name, and the version of PTX that goes with it."""
         row, ptx = ARCHITECTURES.get(architecture), newest_ptx(self.version)
         reads = row is None or ptx is None or row.ptx <= ptx
         return reads and (not self.architectures or architecture in self.architectures)
 
     def taken(self, driver: int | None) -> bool:
-        """Whether a driver that knows CUDA ``driver`` loads its cubins: those of its own major version, and of older ones."""
+        """True if a driver for CUDA ``driver`` loads its cubins: those of its own major version, and of older
+        ones.
+        """
         return driver is None or (self.version is not None and self.version[0] <= driver)
 
     def __str__(self) -> str:
@@ -149,7 +153,9 @@ def _driver() -> int | None:
 
 
 def identity(architecture: str) -> dict[str, str]:
-    """What of ptxas enters cache keys: file, version and rewritings for ``architecture``; ``"none"`` where none is found or knows it, which the compile then reports."""
+    """Cache-key entries for ptxas: file, version and rewritings for ``architecture``; ``"none"`` if none is
+    found or supports it, which the compile then reports.
+    """
     try:
         program = ptxas(knobs.get("NVIDIA_PTXAS"), architecture)
     except ToolchainError:

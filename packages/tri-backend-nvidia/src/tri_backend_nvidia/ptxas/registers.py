@@ -136,5 +136,5 @@ def spills_less(made: Usage, before: Usage) -> bool:
 
 
 def pays(denser: Usage) -> bool:
-    """Whether a kernel assembled with the limit, which takes ``denser``, is to be preferred."""
+    """True if a kernel assembled with the limit, which takes ``denser``, is to be preferred."""
     return denser.spill_stores <= _SPILLS and denser.spill_loads <= 2 * _SPILLS

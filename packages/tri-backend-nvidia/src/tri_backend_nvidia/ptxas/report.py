@@ -1,4 +1,4 @@
-"""What ``ptxas -v`` says of a kernel, as numbers; and what its error messages mean."""
+"""Reports of ``ptxas -v`` for a kernel, as numbers, and explanations of its error messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _OVERFLOW = re.compile(r"uses too much shared data \((0x[0-9a-f]+) bytes, (0x[0-
 
 @dataclass(frozen=True)
 class Usage:
-    """What a kernel uses: registers per thread; bytes per thread of spill stores, loads and stack frame.
+    """Resource usage of a kernel: registers per thread; bytes per thread of spill stores, loads and stack
+    frame.
 
     ``shared`` is statically allocated shared memory in bytes per CTA, ``barriers`` named barriers.
     """

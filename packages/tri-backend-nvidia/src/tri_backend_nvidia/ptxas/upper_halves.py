@@ -49,7 +49,9 @@ _MOVES = (
 
 @dataclass(frozen=True)
 class _Definitions:
-    """Which instructions write each register of a module: names mean the same wherever they are, so that too much is found, never too little."""
+    """Instructions that write each register of a module: scopes are ignored, so that the set may be too
+    large, never too small.
+    """
 
     #: instruction and operands, by register
     of: dict[str, list[tuple[str, str]]]

@@ -1,4 +1,4 @@
-"""What a ptxas says of itself, asked once for each file; and the PTX that a version reads."""
+"""Version of a ptxas, queried once for each file, and the version of PTX that it reads."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def newest_ptx(version: Version | None) -> int | None:
 
 
 def _words(program: Path, question: str) -> str:
-    """What ``program`` prints; empty where it cannot be run."""
+    """Output of ``program``; empty if it cannot be run."""
     try:
         changed = program.stat().st_mtime_ns
     except OSError:

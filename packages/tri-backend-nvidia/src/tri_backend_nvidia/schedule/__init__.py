@@ -1,4 +1,4 @@
-"""How a kernel of dots runs on Hopper: with warps that copy, with few CTAs that go through all tiles, or with neither.
+"""Schedule of a kernel of dots on Hopper: warp-specialised, persistent, or neither.
 
 ``work`` reads from a kernel what an iteration of its loop does, ``costs`` estimates the clocks of each schedule, ``choose_schedule`` is
 the pass that acts on it.  See ``docs/design/hopper.md``, "Chosen by cost".

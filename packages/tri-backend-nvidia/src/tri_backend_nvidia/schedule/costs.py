@@ -38,7 +38,7 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class Resources:
-    """What a kernel was asked to have: warps that compute, stages; and registers of a thread where warps copy."""
+    """Resources of a kernel: warps that compute, stages; and registers per thread if it is warp-specialised."""
 
     warps: int
     stages: int
@@ -118,7 +118,7 @@ def _registers(work: Work, has: Resources) -> int:
 
 
 def clocks(work: Work, has: Resources, machine: Machine) -> Clocks:
-    """What a tile takes."""
+    """Clocks per tile."""
     iterations = machine.iterations if work.iterations is None else work.iterations
     matrix = sum(d.multiply_adds * d.bits / (16 * machine.multiply_adds) for d in work.dots)
     other = work.special / machine.special + work.simple / machine.simple
@@ -139,14 +139,16 @@ def clocks(work: Work, has: Resources, machine: Machine) -> Clocks:
 
 
 def _persistence_is_known(work: Work, has: Resources) -> bool:
-    """Whether kernels like this one were measured with a loop over programs."""
+    """True if kernels like this one were measured with a loop over programs."""
     narrow = all(dot.bits in _BITS for dot in work.dots)
     few = len(work.dots) <= (_FEW if has.stages <= _FEW else _MANY)
     return narrow and has.warps == _MOST_WARPS and few and not work.tiles_inside
 
 
 def _is_ahead(work: Work, has: Resources, room: int, pieces: int) -> bool:
-    """Whether a block that the next program holds has room beside the rings and this one's tile, so that it comes meanwhile."""
+    """True if a block of the next program fits beside the rings and the current tile, so that it is
+    prefetched.
+    """
     return room - has.stages * work.copied - work.tile // pieces >= work.next
 
 

@@ -24,7 +24,7 @@ class HopperPolicy(DefaultPolicy):
     stages: int = 3
 
     def schedule(self, function: ir.Operation) -> Schedule:
-        """What is best for ``function``, whose blocks come by descriptors."""
+        """Best schedule for ``function``, whose blocks come by descriptors."""
         work = work_of(function)
         if isinstance(work, Unknown):
             return Schedule(False, False, f"as it is written: {work.reason}")

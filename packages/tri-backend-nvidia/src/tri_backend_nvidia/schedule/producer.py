@@ -1,4 +1,4 @@
-"""How many warps and registers a producer of blocks gets beside the consumers."""
+"""Number of warps and registers of a producer of blocks beside the consumers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an iteration of a kernel's busiest loop of dots does, read from TTIR or TTGIR."""
+"""Work of an iteration of a kernel's busiest loop of dots, read from TTIR or TTGIR."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SPECIAL = frozenset(
 
 @dataclass(frozen=True)
 class Unknown:
-    """Why a kernel's schedule is not estimated: ``reason``."""
+    """Kernel whose schedule is not estimated, because of ``reason``."""
 
     reason: str
 
@@ -162,7 +162,7 @@ class _Body:
         return [op for op in self.ops if isa(op, *_DOTS)]
 
     def refusal(self) -> str | None:
-        """Why the cost of an iteration is unknown."""
+        """Reason that the cost of an iteration is unknown; None if it is known."""
         if any(is_loop(op) for op in self.ops):
             return "a loop of dots has another one inside"
         if any(len(dot.results[0].type.shape) != 2 for dot in self.dots):
@@ -172,7 +172,7 @@ class _Body:
         return None
 
     def is_fed(self, value: ir.Value) -> bool:
-        """Whether an operand is a block of a descriptor, made of another dot, or from outside of the loop."""
+        """True if an operand is a block of a descriptor, the result of another dot, or loop-invariant."""
         op = self._maker(value)
         while op is not None and forwards_elements(op):
             value = next(iter(op.operands))
@@ -182,7 +182,7 @@ class _Body:
         return not (isinstance(value.owner, ir.Block) and value.owner.owner.operation == self.loop)
 
     def reads_a_dot(self, value: ir.Value) -> bool:
-        """Whether ``value`` is computed from a dot of this iteration."""
+        """True if ``value`` is computed from a dot of this iteration."""
         ahead, seen = [value], {value}
         while ahead:
             op = self._maker(ahead.pop())
@@ -244,7 +244,7 @@ def _arithmetic(ops: Sequence[ir.Operation]) -> Iterator[int]:
 
 
 def _iterations(loop: ir.Operation) -> int | None:
-    """How often a loop runs whose bounds are constants."""
+    """Trip count of a loop whose bounds are constants; None for others."""
     if not isa(loop, For):
         return None
     numbers = []

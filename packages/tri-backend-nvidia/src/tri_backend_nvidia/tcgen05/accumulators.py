@@ -1,4 +1,5 @@
-"""Which accumulators share a place in tensor memory: an *accumulator* is the place of dots that add to each other's results.
+"""Sharing of tensor memory by accumulators: an *accumulator* is the place of dots that add to each other's
+results.
 
 Dots of one block form a chain where each adds to the result of the one before, and nothing else adds to that.  A loop
 carries a chain's accumulator where it yields the last one's result: what is loop-carried is in the accumulator already.
@@ -26,7 +27,7 @@ DOT, WAIT = WarpGroupDotOp.OPERATION_NAME, WarpGroupDotWaitOp.OPERATION_NAME
 
 
 def is_placed(value: ir.Value) -> bool:
-    """Whether ``value`` is a tensor as it is read from tensor memory."""
+    """True if ``value`` is a tensor in the layout in which it is read from tensor memory."""
     type_ = value.type
     if not isinstance(type_, ir.RankedTensorType) or type_.encoding is None:
         return False
@@ -123,7 +124,7 @@ def _is_in_place(accumulator: Accumulator, dot: ir.Operation) -> bool:
 
 
 def _comes_round(accumulator: Accumulator, user: ir.Operation, number: int) -> bool:
-    """Whether ``user`` yields what the accumulator's loop carries."""
+    """True if ``user`` yields the value that the accumulator's loop carries."""
     if accumulator.carried is None or not ends_region(user) or number != accumulator.carried.index:
         return False
     return bool(user.block == accumulator.carried.argument.owner)
@@ -144,7 +145,7 @@ def accumulators(function: ir.Operation) -> list[Accumulator]:
 
 
 def _continues(accumulator: Accumulator, dot: ir.Operation) -> bool:
-    """Whether ``dot`` is the only one that adds to the result of the last dot of ``accumulator``, next to it."""
+    """True if ``dot`` is the only one that adds to the result of the last dot of ``accumulator``, next to it."""
     last = accumulator.dots[-1]
     if last.block != dot.block or origin(Dot(dot).c) != last.results[0]:
         return False

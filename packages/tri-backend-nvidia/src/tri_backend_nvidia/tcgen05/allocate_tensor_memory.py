@@ -86,7 +86,7 @@ class AllocateTensorMemory(Pass):
 
 
 def _tell(found: Sequence[Operand], placed: Sequence[PlacedOperand], limit: int) -> None:
-    """Which operands go through shared memory, and why."""
+    """Log the operands that go through shared memory, with the reason."""
     own = {each.operand.dot for each in placed}
     for operand in found:
         if operand.dot not in own:
@@ -247,7 +247,7 @@ class _Placement:
         completion.count(root)
 
     def root(self) -> ir.Block:
-        """Where the consumers of the kernel start."""
+        """Block in which the consumers of the kernel start."""
         entry = self.function.regions[0].blocks[0]
         special = [op for op in block_ops(entry) if isa(op, WarpSpecializeOp)]
         return default_block(special[0]) if special else entry
@@ -397,7 +397,7 @@ def _store(value: ir.Value, view: ir.Value, before: ir.Operation) -> None:
 
 
 def _adds(dot: ir.Operation) -> ir.Value:
-    """Whether ``dot`` adds, as it says."""
+    """Flag (i1) of ``dot`` for accumulating."""
     adds = next(iter(cast(dot, WarpGroupDotOp).more), None)
     if adds is not None:
         return adds

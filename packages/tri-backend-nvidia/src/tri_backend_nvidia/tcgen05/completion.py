@@ -1,4 +1,5 @@
-"""When dots are done: each has an arrival at one of a ring of barriers in memory, and waits wait for phases of these.
+"""Completion of dots: each arrives on one of a ring of barriers in memory, and waits wait for phases of
+these.
 
 Dots are counted: number i arrives at barrier ``i % RING``, in its phase ``i // RING``, of which the parity is enough, since a
 barrier is used again only when its last phase was waited for.  A wait that leaves n dots under way waits for
@@ -46,7 +47,7 @@ def _arith(name: str, left: ir.Value, right: int) -> ir.Value:
 
 
 def has_scales(dot: ir.Operation) -> bool:
-    """Whether ``dot`` is of operands with block scales."""
+    """True if the operands of ``dot`` have block scales."""
     return len(dot.operands) > 4
 
 
@@ -235,7 +236,7 @@ def _is_unchanged(loop: ir.Operation, index: int) -> bool:
 
 
 def _drop_unchanged(loop: ir.Operation) -> None:
-    """What is loop-carried as it is, is what it is before the loop."""
+    """Replace iter_args that never change by their initial values."""
     body = loop.regions[0].blocks[0]
     for i in range(len(loop.results)):
         if _is_unchanged(loop, i):
@@ -283,7 +284,7 @@ def _bound_inside(op: ir.Operation, since: int) -> int:
 
 
 def _least(block: ir.Block) -> int:
-    """What the waits of ``block`` leave at most."""
+    """Smallest number of dots that the waits of ``block`` leave pending."""
     found = [
         ir.IntegerAttr(op.attributes["pendings"]).value
         for op in block_ops(block)

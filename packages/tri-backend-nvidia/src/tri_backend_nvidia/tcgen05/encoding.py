@@ -64,7 +64,7 @@ class TensorMemory(Encoding):
         return cls(BLOCK_M, min(shape[1], WIDEST))
 
     def columns(self, shape: Shape) -> int:
-        """How many columns an accumulator of ``shape`` takes."""
+        """Number of columns of an accumulator of ``shape``."""
         return shape[0] // self.block_m * shape[1]
 
     def linear_layout(self, shape: Shape) -> LinearLayout:

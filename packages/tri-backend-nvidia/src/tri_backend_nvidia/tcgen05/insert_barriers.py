@@ -39,7 +39,7 @@ class InsertTcgen05Barriers(Pass):
 
 
 def _have_met(dot: ir.Operation) -> bool:
-    """Whether a barrier stands before ``dot``, and nothing in between that it has to order."""
+    """True if a barrier precedes ``dot``, and no access that it has to order lies between."""
     ops = block_ops(dot.block)
     for op in reversed(ops[: ops.index(dot)]):
         if isa(op, BarrierOp):

@@ -135,7 +135,7 @@ def index(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 @dataclass(frozen=True)
 class _Moves:
-    """How a tensor's registers lie in a buffer: columns in runs, and where each warp's own start.
+    """Placement of a tensor's registers in a buffer: columns in runs, and the start of each warp's own.
 
     ``runs``: (first column, the register of each); ``moved``: from a warp to a distance of columns.
     """
@@ -295,7 +295,7 @@ class OperandTiles:
         return replace(made, low=b.add(b.lshr(address, _PIECE_BITS), b.int_(start)))
 
     def offset(self, row: int, column: int) -> int:
-        """Where the tile at (row, column) starts, in pieces of 16 bytes."""
+        """Offset of the tile at (row, column), in units of 16 bytes."""
         element = int(self.inverse.apply({"dim0": row, "dim1": column})[OFFSET])
         place = pad_offset(element, self.padding) * self.bytes
         if place & (1 << _PIECE_BITS) - 1:
@@ -344,7 +344,9 @@ def _ptx_type(value: ir.Value) -> str:
 
 
 def _operand_columns(type_: ir.Type) -> Callable[[int, int], int]:
-    """Where the tile of A at (row, column) starts, in columns of a buffer in tensor memory of ``type_``."""
+    """Function from (row, column) of a tile of A to its first column, in a buffer in tensor memory of
+    ``type_``.
+    """
     encoding = decode(type_.encoding)
     assert isinstance(encoding, TensorMemoryOperand)
     places = layout_for(encoding, tuple(type_.shape)).pseudo_invert()

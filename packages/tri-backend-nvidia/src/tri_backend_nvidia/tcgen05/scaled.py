@@ -35,7 +35,8 @@ Shape = tuple[int, ...]
 def operand_memory(
     row: ScaledRow, format_: ScaleDotElemType, index: int, shape: Shape, contiguous: int
 ) -> SharedEncoding:
-    """How operand ``index`` of ``shape`` (e2m1 packed) lies in shared memory, whose source has neighbours along ``contiguous``.
+    """Encoding in shared memory of operand ``index`` of ``shape`` (e2m1 packed), whose source is contiguous
+    along ``contiguous``.
 
     Rows run along k, those of 8 bits across where their source's do.
     """

@@ -44,7 +44,7 @@ _ADDRESS = (1 << 18) - 1
 
 
 def suits(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether the operands of ``op`` have scales."""
+    """True if the operands of ``op`` have scales."""
     return has_scales(op)
 
 

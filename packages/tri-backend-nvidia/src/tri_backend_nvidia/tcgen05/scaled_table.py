@@ -1,4 +1,4 @@
-"""Which block-scaled dots (``tt.dot_scaled``) ``tcgen05.mma`` does, and why not the others."""
+"""Block-scaled dots (``tt.dot_scaled``) that ``tcgen05.mma`` supports, and reasons for the others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ ROWS: tuple[ScaledRow, ...] = (
 
 @dataclass(frozen=True)
 class ScaledDots:
-    """What a target with ``shared`` bytes of shared memory, and ``columns`` of tensor memory, does in kernels of these options."""
+    """Block-scaled dots of a target with ``shared`` bytes of shared memory, and ``columns`` of tensor memory,
+    in kernels of these options.
+    """
 
     num_warps: int
     num_ctas: int
@@ -56,7 +58,7 @@ class ScaledDots:
         return cls(num_warps, num_ctas, limits["shared"], limits["tensor_memory"], specialize)
 
     def refuses(self, op: ir.Operation) -> str | None:
-        """Why no instruction does ``op``, a ``tt.dot_scaled``; None: one does."""
+        """Reason that no instruction supports ``op``, a ``tt.dot_scaled``; None if one does."""
         if len(shape_of(op.results[0].type)) != 2:
             return "it has a batch"
         scaled = ScaledOperands.of(op)

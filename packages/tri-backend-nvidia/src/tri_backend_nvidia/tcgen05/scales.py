@@ -102,7 +102,7 @@ class TensorMemoryScales(Encoding):
     """Scales in tensor memory.  Layouts go from (row, column), columns counted in bytes; the quarters have the same."""
 
     def columns(self, shape: Shape) -> int:
-        """How many columns scales of ``shape`` take: a copy has four."""
+        """Number of columns of scales of ``shape``: a copy has four."""
         rows, groups = shape
         return max(rows // BLOCK_ROWS, 1) * (groups // WORD) * (BLOCK_BYTES // BLOCK_ROWS)
 

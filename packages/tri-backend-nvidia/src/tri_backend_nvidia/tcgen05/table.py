@@ -29,7 +29,7 @@ _INTEGERS = frozenset({"sm_100a", "sm_110a"})
 
 
 def instructions(target: Target) -> tuple[MatrixInstruction, ...]:
-    """What ``target`` has; none without tensor memory."""
+    """Matrix instructions of ``target``; none without tensor memory."""
     if not target.has("tcgen05"):
         return ()
     return tuple(_row(*row) for row in _ROWS if row[0] != "i8" or target.key.arch in _INTEGERS)

@@ -66,7 +66,7 @@ class TensorMemoryOperand(Encoding):
         return _COLUMN_BITS // self.bits
 
     def columns(self, shape: Shape) -> int:
-        """How many columns an operand of ``shape`` takes."""
+        """Number of columns of an operand of ``shape``."""
         return shape[0] // BLOCK_M * shape[1] // (1 if self.spread else self.per_column)
 
     def linear_layout(self, shape: Shape) -> LinearLayout:
@@ -102,7 +102,7 @@ class Operand:
         return tuple(self.source.type.shape)
 
     def encoding(self, *, spread: bool) -> TensorMemoryOperand | None:
-        """How it lies in tensor memory; None: instructions cannot read it so."""
+        """Encoding in tensor memory; None if instructions cannot read it there."""
         rows = decode(self.source.type.encoding)
         assert isinstance(rows, TensorMemoryRows)
         bits = bitwidth(self.source.type.element_type)
@@ -125,7 +125,7 @@ def left_operands(function: ir.Operation, numbers: Mapping[ir.Operation, Life]) 
 
 
 def _is_for(alloc: ir.Operation, dot: ir.Operation) -> bool:
-    """Whether ``alloc`` holds a tensor in the layout of accumulators for ``dot`` alone."""
+    """True if ``alloc`` holds a tensor in the layout of accumulators, for ``dot`` alone."""
     value = cast(alloc, LocalAllocOp).src if isa(alloc, LocalAllocOp) else None
     if value is None or alloc.block != dot.block:
         return False
@@ -150,7 +150,7 @@ def _done(dot: ir.Operation) -> ir.Operation | None:
 
 
 def overlap(left: Life, right: Life) -> bool:
-    """Whether both are in use at some place."""
+    """True if both are live at some point."""
     return left[0] <= right[1] and right[0] <= left[1]
 
 

@@ -39,12 +39,12 @@ def _address(ctx: Lowering, value: ir.Value) -> ir.Value:
 
 
 def elected(ctx: Lowering) -> ir.Value:
-    """Whether this is the one lane of its warp that does what only one may do."""
+    """Predicate (i1) of the elected lane of this warp."""
     return ctx.hw.elect(ctx.b)
 
 
 def first_elected(ctx: Lowering) -> ir.Value:
-    """Whether this is the one thread that does it, of all that run what is being lowered."""
+    """Predicate (i1) of one elected thread among those that run the code being lowered."""
     chosen = elected(ctx)
     if ctx.num_warps == 1:
         return chosen

@@ -1,4 +1,4 @@
-"""What boxes a copy engine has to bring so that a block lies in shared memory as a layout says.
+"""Boxes of a block: the copies by which it gets the layout in shared memory that its encoding gives.
 
 A box lies row by row, its rows' pieces of 16 bytes being permuted by the swizzle.  It has at most 256 elements along each
 dimension, and with a swizzle rows exactly as wide.  A block is one box or several of the same size: panels side by

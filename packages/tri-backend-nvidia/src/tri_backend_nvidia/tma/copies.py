@@ -37,7 +37,7 @@ def _copies(
 def _starts(
     ctx: Lowering, coordinates: Sequence[ir.Value], blocks: Sequence[Sequence[int]]
 ) -> list[ir.Value]:
-    """Where this CTA's share of the block at ``coordinates`` begins."""
+    """Start coordinates of this CTA's share of the block at ``coordinates``."""
     if not any(map(any, blocks)):
         return list(coordinates)
     split = LinearLayout.from_bases({BLOCK: [tuple(b) for b in blocks]}, dim_names(len(coordinates)))

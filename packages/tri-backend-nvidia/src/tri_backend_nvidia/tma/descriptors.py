@@ -44,7 +44,7 @@ class MapPointer:
 
 
 def descriptor_boxes(type_: TensorDescType) -> Boxes:
-    """How blocks of a descriptor of ``type_`` lie in shared memory, as its block's encoding says.
+    """Boxes for blocks of a descriptor of ``type_``, as its block's encoding says.
 
     Unsupported where the copy engine cannot bring them so.
     """
@@ -75,14 +75,16 @@ def element_name(element: ir.Type) -> str | None:
 
 
 def pads_with_nan(maker: ir.Operation) -> bool:
-    """Whether a ``tt.make_tensor_descriptor`` wants NaN outside of the tensor."""
+    """True if a ``tt.make_tensor_descriptor`` pads with NaN outside of the tensor."""
     if "padding" not in maker.attributes:
         return False
     return bool(ir.IntegerAttr(maker.attributes["padding"]).value == PaddingOption.PAD_NAN)
 
 
 def launch_recipe(maker: ir.Operation, found: Boxes) -> LaunchDescriptor | None:
-    """How a launch makes the descriptor of ``maker``; None where only the kernel knows what it is of."""
+    """Recipe by which a launch makes the descriptor of ``maker``; None if its tensor is known only in the
+    kernel.
+    """
     base, *numbers = maker.operands
     rank = len(numbers) // 2
     pointer, known = parameter_number(base), [launch_number(n) for n in numbers]

@@ -1,4 +1,5 @@
-"""Where a TMA copy may begin and end: what is known of a block's coordinates, and what a running kernel has to be asked.
+"""Guards of TMA copies: static knowledge of a block's start and end, and conditions left to the running
+kernel.
 
 A box begins at a multiple of 16 bytes of its row; what is written begins at no negative coordinate, while a read may.
 Hardware ends the kernel with an illegal instruction otherwise.  CUDA C++ Programming Guide, "Multi-dimensional arrays".
@@ -41,18 +42,18 @@ def function_of(op: ir.Operation) -> ir.Operation:
 
 
 def starts_at_pieces(access: ir.Operation, infos: AxisInfos) -> bool:
-    """Whether the block surely begins at a multiple of 16 bytes of its row."""
+    """True if the block is known to begin at a multiple of 16 bytes of its row."""
     return infos.of(_coordinates(access)[-1]).of_elements(0) % _piece(access) == 0
 
 
 def ends_inside_pieces(access: ir.Operation) -> bool:
-    """Whether rows of the tensor that ``access`` goes to are known to end at no multiple of 16 bytes."""
+    """True if rows of the tensor that ``access`` goes to are known to end at no multiple of 16 bytes."""
     number = launch_number(_row_extent(access))
     return number is not None and number.parameter is None and number.value % _piece(access) != 0
 
 
 def _end_at_pieces(access: ir.Operation, infos: AxisInfos) -> bool:
-    """Whether they surely end at one."""
+    """True if they are known to end at a multiple of 16 bytes."""
     return infos.of(_row_extent(access)).of_elements(0) % _piece(access) == 0
 
 
@@ -63,7 +64,7 @@ def _row_extent(access: ir.Operation) -> ir.Value:
 
 
 def conditions(accesses: Sequence[ir.Operation]) -> list[Condition]:
-    """What each of ``accesses``, through descriptors that launches make, has to ask."""
+    """Run-time condition of each of ``accesses``, through descriptors that launches make."""
     functions = list(dict.fromkeys(function_of(op) for op in accesses))
     known = {
         function: _Known(axis_info(function), Ranges(no_overflow=True, least=_least(function, accesses)))
@@ -95,7 +96,9 @@ def _piece(access: ir.Operation) -> int:
 
 
 def _least(function: ir.Operation, accesses: Sequence[ir.Operation]) -> dict[ir.Value, int]:
-    """What values are at least: what the kernel assumes, and sizes of the tensors, of which a launch refuses the source's empty ones."""
+    """Lower bounds of values: the kernel's assumptions, and sizes of the tensors, of which a launch refuses
+    the source's empty ones.
+    """
     found: dict[ir.Value, int] = {}
     for op in all_ops(function):
         if isa(op, AssumeOp) and (stated := _stated(op)) is not None:
@@ -148,7 +151,7 @@ def _condition(known: _Known, access: ir.Operation) -> ir.Value | None:
 
 
 def _of_stores(known: _Known, access: ir.Operation) -> list[ir.Value]:
-    """What is asked of accesses that write, here."""
+    """Values to test for accesses that write, computed here."""
     asked = []
     below = [c for c in _coordinates(access) if known.ranges.of(c).low < 0]
     if below:
@@ -159,7 +162,7 @@ def _of_stores(known: _Known, access: ir.Operation) -> list[ir.Value]:
 
 
 def _is_at_piece(value: ir.Value, access: ir.Operation) -> ir.Value:
-    """Whether ``value`` elements of a row are a multiple of 16 bytes."""
+    """Condition (i1) that ``value`` elements of a row are a multiple of 16 bytes."""
     return _compared(_EQ, _binary("arith.andi", value, _constant(value.type, _piece(access) - 1)))
 
 

@@ -1,4 +1,6 @@
-"""What the tensor memory accelerator can do with a descriptor: decided from types, before any code is made."""
+"""Capabilities of the tensor memory accelerator for a descriptor: decided from types, before any code is
+made.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ class TensorMemoryAccelerator:
     in_clusters: bool = False
 
     def refuses(self, maker: ir.Operation) -> str | None:
-        """Why a descriptor's accesses are left to pointers."""
+        """Reason that a descriptor's accesses are left to pointers; None if they are not."""
         type_ = maker.results[0].type
         outside = _outside_of_dot_loops(maker) if self.in_clusters else None
         return outside or _block(type_) or _numbers(maker) or _padding(maker) or self._accesses(maker)
@@ -79,7 +81,7 @@ class TensorMemoryAccelerator:
         return None
 
     def _runs_ahead(self, load: ir.Operation) -> bool:
-        """Whether warps for copies start the load, as the policy decides for the kernel around it."""
+        """True if a producer partition starts the load, as the policy decides for the kernel around it."""
         policy = AsyncPolicy(producer=Specialization(), specialize=self.in_dot_loops)
         return policy.specialization(function_of(load)) is not None
 
@@ -94,17 +96,17 @@ class TensorMemoryAccelerator:
         return SwizzledShared(1, 1, 1, tuple(reversed(range(len(shape)))))
 
     def suits(self, descriptor: TensorDescType, encoding: SharedEncoding) -> bool:
-        """Whether boxes make up a buffer of ``encoding``."""
+        """True if boxes make up a buffer of ``encoding``."""
         return not encoding.padding and _boxes(descriptor, encoding) is not None
 
     def alignment(self, descriptor: TensorDescType, encoding: SharedEncoding) -> int:
-        """What the swizzle, which is one of addresses, needs."""
+        """Alignment in bytes that the swizzle, which is one of addresses, needs."""
         found = _boxes(descriptor, encoding)
         return encoding.alignment if found is None else max(found.alignment, encoding.alignment)
 
 
 def _outside_of_dot_loops(maker: ir.Operation) -> str | None:
-    """Why a descriptor is left to pointers in a kernel of clusters."""
+    """Reason that a descriptor is left to pointers in a kernel of clusters; None if it is not."""
     if not known_at_launch(maker):
         return "CTAs of a cluster would make one descriptor together"
     for use in maker.results[0].uses:
@@ -145,7 +147,9 @@ def _numbers(maker: ir.Operation) -> str | None:
 
 
 def _made_here(maker: ir.Operation) -> str | None:
-    """Why a descriptor of what only the kernel knows is not made by the kernel, which takes as long as a copy or two."""
+    """Reason that the kernel does not make a descriptor of a tensor known only in it, which takes as long as
+    a copy or two.
+    """
     around = _loops_around(maker)
     accesses = [use.owner.operation for use in maker.results[0].uses]
     if any(_loops_around(op) == around for op in accesses):
@@ -156,7 +160,7 @@ def _made_here(maker: ir.Operation) -> str | None:
 
 
 def _loops_around(op: ir.Operation) -> int:
-    """How many loops are around ``op``."""
+    """Number of loops around ``op``."""
     outer, count = op.parent.operation, 0
     while not isa(outer, FuncOp):
         count += is_loop(outer)
@@ -177,7 +181,7 @@ def _combines(op: ir.Operation) -> bool:
 
 
 def _in_dot_loop(op: ir.Operation) -> bool:
-    """Whether a loop around ``op`` holds a dot next to it."""
+    """True if a loop around ``op`` holds a dot next to it."""
     outer = op.parent
     while outer is not None and not isa(outer.operation, FuncOp):
         if is_loop(outer.operation):

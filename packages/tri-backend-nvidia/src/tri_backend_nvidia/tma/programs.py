@@ -18,7 +18,7 @@ _BYTES = 4
 
 
 def _first(ctx: Lowering) -> ir.Value:
-    """Whether this is the thread that gets the next tile, of those that run what is being lowered."""
+    """Predicate (i1) of the thread that gets the next tile, among those that run the code being lowered."""
     return ctx.b.cmp("eq", ctx.thread, ctx.b.int_(0))
 
 

@@ -64,13 +64,13 @@ def _is_f32(maker: ir.Operation) -> bool:
 
 
 def _brings_operands(maker: ir.Operation) -> bool:
-    """Whether blocks of the descriptor are loaded, as operands of dots of tf32, and nothing else is done with it."""
+    """True if blocks of the descriptor are loaded, as operands of tf32 dots, and it has no other use."""
     loads = [use.owner.operation for use in maker.results[0].uses]
     return bool(loads) and all(isa(op, DescriptorLoadOp) and _is_operand(op.results[0]) for op in loads)
 
 
 def _is_operand(value: ir.Value) -> bool:
-    """Whether dots of tf32 alone read ``value``, and some do."""
+    """True if ``value`` has uses, all of them tf32 dots."""
     uses = [use for use in value.uses if not isa(use.owner.operation, LocalDeallocOp)]
     return bool(uses) and all(_multiplies(use) for use in uses)
 

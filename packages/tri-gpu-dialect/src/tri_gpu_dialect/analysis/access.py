@@ -1,4 +1,4 @@
-"""How well a layout suits memory: what a warp's access looks like, from the layout alone."""
+"""Suitability of a layout for memory: the access pattern of a warp, from the layout alone."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MADE_UP_LINES = Lines()
 def stores_as_well(
     candidate: Encoding, chosen: Encoding, shape: tuple[int, ...], bits: int, lines: Lines = MADE_UP_LINES
 ) -> bool:
-    """Whether storing ``shape`` elements of ``bits`` in ``candidate`` is as good as in ``chosen``.
+    """True if storing ``shape`` elements of ``bits`` in ``candidate`` is as good as in ``chosen``.
 
     That is: along the dimension that ``chosen`` runs along, threads hold vectors of a good width, lanes
     hold neighbouring vectors of whole lines, and no more threads hold mere copies.  Or a thread has so few elements, in lanes
@@ -102,7 +102,9 @@ def _fastest(layout: LinearLayout) -> str | None:
 
 
 def _run(layout: LinearLayout, dim: str, in_dims: tuple[str, ...]) -> int:
-    """How many neighbours along ``dim``, from an aligned start, the inputs ``in_dims`` hold."""
+    """Number of neighbouring coordinates along ``dim``, from an aligned start, that the inputs ``in_dims``
+    hold.
+    """
     units = {c for name in in_dims for c in layout.packed(name)}
     start = sum(bits for name, bits in layout.outs[: layout.out_dims.index(dim)])
     length = 0

@@ -21,7 +21,9 @@ __all__ = ["is_agreed"]
 
 
 def is_agreed(load: ir.Operation) -> bool:
-    """Whether ``load``, a ``tt.load``, is of one word, reads again, and decides where threads work together."""
+    """True if ``load``, a ``tt.load``, reads one scalar, not for the first time, that decides a branch in
+    which threads cooperate.
+    """
     if not _may_differ(load):
         return False
     return load in _agreed(_function(load))
@@ -59,7 +61,7 @@ def _inside(op: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def _works_together(op: ir.Operation) -> bool:
-    """Whether ``op`` may have a barrier: all but what each thread does for itself with scalars."""
+    """True if ``op`` may contain a barrier: any op other than per-thread work on scalars."""
     if any(isinstance(value.type, ir.ShapedType) for value in (*op.operands, *op.results)):
         return True
     return not (is_pure(op) or is_control(op) or ends_region(op) or isa(op, LoadOp) or isa(op, StoreOp))

@@ -1,4 +1,4 @@
-"""Which buffers of shared memory a memory descriptor may stand for."""
+"""Alias sets of memory descriptors: the buffers of shared memory that each may refer to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Aliases:
 
 
 def allocates_shared(op: ir.Operation) -> bool:
-    """Whether result 0 of ``op`` is a buffer of shared memory of its own."""
+    """True if result 0 of ``op`` is a newly allocated buffer of shared memory."""
     declared = Effects.declared_by(op.name)
     return declared is not None and ALLOCATE_SHARED in declared
 
@@ -48,7 +48,7 @@ class _Analysis(ForwardWalk):
     seen: set[ir.Value] = field(default_factory=set)
 
     def op(self, op: ir.Operation) -> None:
-        """What the results of ``op`` may stand for."""
+        """Propagate alias sets to the results of ``op``."""
         of = self.found.of
         if allocates_shared(op):
             self.allocation(op)

@@ -47,7 +47,7 @@ class AxisInfos:
     rules: AxisRules = SHARED
 
     def of(self, value: ir.Value) -> AxisInfo:
-        """What is known of ``value``; nothing, for a value the analysis has not seen."""
+        """Axis information of ``value``; the default, no knowledge, for a value the analysis has not seen."""
         found = self.known.get(value)
         return found if found is not None else AxisInfo.unknown(max(len(shape_of(value.type)), 1))
 
@@ -133,7 +133,9 @@ class _Analysis(ForwardWalk):
         return changed
 
     def enter(self, targets: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
-        """What is carried starts anew as often as control enters."""
+        """Join ``values`` into the block arguments ``targets``: loop-carried values start anew each time
+        control enters.
+        """
         self.known.update(zip(targets, [self.of(v) for v in values], strict=True))
 
     def begin(self, op: ir.Operation, edges: Sequence[Edge]) -> None:

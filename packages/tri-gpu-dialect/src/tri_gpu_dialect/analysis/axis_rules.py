@@ -1,4 +1,4 @@
-"""How each op changes axis information: a table of small rules by op name.
+"""Transfer functions of axis information: a table of small rules by op name.
 
 A rule gets the op and its operands' :class:`AxisInfo` and returns that of the result, or None for
 nothing known.  The table is a target's: :data:`SHARED`, and what its backend adds in ``DefaultPolicy.axis_rules``.
@@ -254,7 +254,7 @@ def _quotient(a: AxisInfo, b: AxisInfo) -> AxisInfo:
 
 
 def _may_run(a: AxisInfo, b: AxisInfo, dim: int) -> bool:
-    """Whether runs of ``a`` along ``dim`` have one divisor each, and go up from zero or above."""
+    """True if runs of ``a`` along ``dim`` have one divisor each, and go up from zero or above."""
     below = a.low is not None and a.low < 0
     return not below and b.constancy[dim] >= a.contiguity[dim] > 1
 

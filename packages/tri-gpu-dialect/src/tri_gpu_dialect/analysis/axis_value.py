@@ -54,7 +54,7 @@ class AxisInfo:
         return len(self.contiguity)
 
     def join(self, other: AxisInfo) -> AxisInfo:
-        """What holds of a value that is one or the other."""
+        """Join: properties that hold for either of the two values."""
         if self == other:
             return self
         runs = tuple(map(gcd, self.contiguity, other.contiguity))

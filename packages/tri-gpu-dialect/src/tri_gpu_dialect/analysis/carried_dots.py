@@ -42,7 +42,7 @@ class CarriedDot:
 
     @property
     def only_adds(self) -> bool:
-        """Whether the next iteration's dot is all that uses the carried value."""
+        """True if the carried value has one use: the next iteration's dot."""
         body = self.dot.block
         uses = list(body.arguments[1 + self.index].uses)
         return len(uses) == 1 and uses[0].owner.operation == self.dot and uses[0].operand_number == 2
@@ -76,7 +76,7 @@ def carried_dots(loop: ir.Operation) -> list[CarriedDot]:
 
 
 def is_fresh(wait: ir.Operation) -> bool:
-    """Whether ``wait`` waits for everything, for the sake of a dot in its block."""
+    """True if ``wait`` waits for all dots because of a dot in its own block."""
     if not len(wait.operands) or ir.IntegerAttr(wait.attributes["pendings"]).value:
         return False
     made = [v.owner for v in wait.operands]
@@ -86,7 +86,8 @@ def is_fresh(wait: ir.Operation) -> bool:
 
 
 def reads_what_stays(dot: ir.Operation, body: ir.Block, staged: Collection[ir.Value] = ()) -> bool:
-    """Whether the next iteration of ``body`` leaves alone what ``dot`` still reads; ``staged`` will be stages of rings.
+    """True if the next iteration of ``body`` does not write memory that ``dot`` still reads; values in
+    ``staged`` will be stages of rings.
 
     It does with stages of a ring, and with what was made before the loop.  It does not with a buffer that the body fills anew,
     nor with registers that the body writes: an instruction that runs on its own may read those, too, until it is waited for.
@@ -107,12 +108,12 @@ def _is_filled_in(body: ir.Block, buffer: ir.Value) -> bool:
 
 
 def frees_buffers(op: ir.Operation) -> bool:
-    """Whether behind ``op`` its buffers may be written again."""
+    """True if buffers read before ``op`` may be written again after it."""
     return isa(op, LocalDeallocOp) or (isa(op, ArriveBarrierOp) and len(op.operands) > 1)
 
 
 def releases_stage(op: ir.Operation) -> bool:
-    """Whether ``op`` tells a producer that a stage may be filled again, or finds the barrier for that."""
+    """True if ``op`` releases a stage to its producer, or computes the barrier for that."""
     if isa(op, MemDescIndexOp):
         return all(isa(use.owner.operation, ArriveBarrierOp) for use in op.results[0].uses)
     return isa(op, ArriveBarrierOp)

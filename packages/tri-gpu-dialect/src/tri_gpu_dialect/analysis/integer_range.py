@@ -1,4 +1,4 @@
-"""What an integer can be: an interval and known bits, each sharpened by the other.
+"""Range analysis of integers: an interval and known bits, each sharpened by the other.
 
 ``low <= x <= high`` as signed numbers, and bits of ``zeros`` are 0, bits of ``ones`` are 1 in every x.  Operations give
 a range that holds every result of every pair of members; arithmetic wraps, so a sum that may leave its type can be
@@ -71,7 +71,7 @@ class IntegerRange:
         return IntegerRange(self.width, max(self.low, least), min(self.high, greatest), zeros, ones)
 
     def join(self, other: IntegerRange) -> IntegerRange:
-        """What holds the members of both."""
+        """Join: the smallest range that contains both."""
         low, high = min(self.low, other.low), max(self.high, other.high)
         return IntegerRange(self.width, low, high, self.zeros & other.zeros, self.ones & other.ones)
 
@@ -128,7 +128,7 @@ def _fitted(width: int, low: int, high: int, exact: bool) -> IntegerRange:
 
 
 def _low_zeros(x: IntegerRange) -> int:
-    """How many of the lowest bits are known to be 0."""
+    """Number of low bits known to be 0."""
     return ((x.zeros + 1) & ~x.zeros).bit_length() - 1
 
 
@@ -258,7 +258,7 @@ Ends = tuple[int, int]
 
 
 def _always_less(x: Ends, y: Ends) -> bool | None:
-    """Whether every x is below every y; None where it depends."""
+    """True if every x is below every y, False if none is; None if undecided."""
     return True if x[1] < y[0] else False if x[0] >= y[1] else None
 
 

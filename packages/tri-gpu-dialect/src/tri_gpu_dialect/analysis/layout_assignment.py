@@ -1,4 +1,4 @@
-"""Which layouts the values of a function should have.
+"""Choice of layouts for the values of a function.
 
 Two sweeps over the function, conversions being ignored:
 
@@ -68,7 +68,7 @@ def mark(op: ir.Operation, number: int) -> None:
 
 
 def key_of(op: ir.Operation) -> Key | None:
-    """What stands for ``op`` in dictionaries; None for one without results that is not marked."""
+    """Dictionary key of ``op``; None for an op without results that is not marked."""
     if len(op.results):
         return op.results[0]
     attributes = op.attributes
@@ -77,7 +77,7 @@ def key_of(op: ir.Operation) -> Key | None:
 
 @dataclass
 class Assignment:
-    """What was found out.
+    """Result of layout assignment.
 
     ``fixed``: the layout of each fixed value; ``wanted``: the layouts that a free value is wanted in, the
     first being the main one; ``operands``: for ops that have a say in it, the layout of each operand;
@@ -295,7 +295,9 @@ class _Forward(ForwardWalk):
     # --- control flow -----------------------------------------------------------------------------------
 
     def regions(self, op: ir.Operation) -> None:
-        """What a loop makes decides what it carries, so that the conversion stands before the loop; each value is changed once at most."""
+        """Propagate layouts from a loop's results to its iter_args, so that the conversion precedes the loop;
+        each value changes at most once.
+        """
         before, self.changed = self.changed, set()
         super().regions(op)
         self.changed = before
@@ -533,6 +535,6 @@ _EFFECTS = (ElementwiseInlineAsmOp, ExternElementwiseOp, MapElementwiseOp)
 
 
 def _is_single(value: ir.Value) -> bool:
-    """Whether ``value`` can have one layout only: it is carried, or comes from memory."""
+    """True if ``value`` can have one layout only: it is loop-carried, or read from memory."""
     owner = value.owner
     return isinstance(owner, ir.Block) or isa(owner.operation, LoadOp) or is_control(owner.operation)

@@ -1,4 +1,4 @@
-"""How the encodings of an op's operands and results hang together: a table by op name.
+"""Relations between the encodings of an op's operands and results: a table by op name.
 
 Passes that give or change layouts ask this table and know no op by name.  A rule says of which *kind* its
 op is, and translates encodings across it in both directions.  The table is a target's: :data:`SHARED`, and what
@@ -31,7 +31,7 @@ Operands = Sequence[Encoding | None]
 
 
 class Kind(Enum):
-    """What an op means to layouts."""
+    """Category of an op in layout propagation."""
 
     SOURCE = "makes a tensor in whatever layout is wanted, at no cost"
     FLOW = "its result has the layout that follows from its operands, and the other way round"
@@ -90,7 +90,7 @@ def _add(rule: LayoutRule, *names: str) -> None:
 
 
 def pack_of(op: ir.Operation) -> int:
-    """How many neighbouring elements ``op``, a function mapped over tensors, works on at a time."""
+    """Number of neighbouring elements that ``op``, a function mapped over tensors, processes per call."""
     attribute = _PACKING.get(op.name)
     return 1 if attribute is None else int(ir.IntegerAttr(op.attributes[attribute]).value)
 
@@ -261,7 +261,7 @@ def _gather_result(op: ir.Operation, operands: Operands) -> Encoding | None:
 
 
 def _broadcast_to(op: ir.Operation) -> ir.Value | None:
-    """What ``op``'s result is broadcast to first, behind elementwise ops; None where it is not.
+    """First value that ``op``'s result is broadcast to, through elementwise ops; None if it is not broadcast.
 
     A layout for that is the one to compute in: that of a row or a column by itself leaves copies in most threads.
     """

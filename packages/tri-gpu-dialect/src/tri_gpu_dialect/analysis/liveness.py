@@ -1,4 +1,4 @@
-"""When each buffer of shared memory is in use, as intervals over the ops of a function.
+"""Live ranges of shared-memory buffers, as intervals over the ops of a function.
 
 Ops are numbered in program order.  A buffer lives from its allocation to the last op that touches it (or a
 view of it); if that op is in a loop that the buffer comes from outside of, to the end of the loop; if the
@@ -64,11 +64,11 @@ class Buffer:
 
     @property
     def is_scratch(self) -> bool:
-        """Whether this is scratch memory of an op."""
+        """True if this is scratch memory of an op."""
         return self.scratch_bytes > 0
 
     def overlaps(self, other: Buffer) -> bool:
-        """Whether both live at the same time."""
+        """True if both are live at the same time."""
         if self.partition is not None and other.partition is not None and self.partition != other.partition:
             return True
         if (self.awaited and other.partition) or (other.awaited and self.partition):

@@ -22,7 +22,7 @@ _MOST = 256
 
 
 def is_in_loop_over_tiles(op: ir.Operation) -> bool:
-    """Whether a loop around ``op`` goes through tiles, beginning with one that the program's index says."""
+    """True if ``op`` is in a loop over tiles whose first tile depends on the program id."""
     around = op.parent
     while around is not None:
         if _goes_through_tiles(around.operation):
@@ -40,7 +40,7 @@ def _goes_through_tiles(op: ir.Operation) -> bool:
 
 
 def _is_of_program(value: ir.Value) -> bool:
-    """Whether scalar ``value`` is computed from a program's index by arithmetic, through loops and branches."""
+    """True if the scalar ``value`` is computed from a program id by arithmetic, through loops and branches."""
     ahead, seen = [value], {value}
     while ahead and len(seen) <= _MOST:
         here = ahead.pop()

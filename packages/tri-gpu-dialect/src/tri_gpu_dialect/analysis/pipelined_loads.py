@@ -1,4 +1,4 @@
-"""Which loads of a loop can be issued iterations ahead, and what else must run ahead for them.
+"""Loads of a loop that can be issued iterations ahead, and the ops that must run ahead with them.
 
 The schedule has two stages: the loads of dots' operands with all that their addresses and masks are computed
 from, and everything else, ``num_stages - 1`` iterations later.  A load that another load's address needs runs
@@ -101,8 +101,9 @@ def pipelined_loads(
 
 
 def obstacle(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> str | None:
-    """Why ``loop``, a counted loop, has no :func:`pipelined_loads`; None where none of its loads gives an
-    operand to a matrix instruction."""
+    """Reason that ``loop``, a counted loop, has no :func:`pipelined_loads`; None if none of its loads feeds a
+    matrix instruction.
+    """
     body = loop.regions[0].blocks[0]
     ops = block_ops(body)
     found = {op: load for op in ops if (load := global_load(op)) is not None and feeds_matrix_unit(op)}
@@ -142,7 +143,7 @@ def _written(loop: ir.Operation) -> set[ir.Value] | None:
 
 
 def _may_be_written(address: ir.Value, written: set[ir.Value]) -> bool:
-    """Whether what ``address`` points to may be what is written through the arguments ``written``."""
+    """True if ``address`` may point into memory that is written through the arguments ``written``."""
     if not written:
         return False
     roots = arguments_of(address)
@@ -161,7 +162,7 @@ def _address_written(op: ir.Operation) -> ir.Value | None:
 
 
 def is_dot_buffer(op: ir.Operation) -> bool:
-    """Whether ``op`` fills a buffer that only dots which run on their own read, next to it."""
+    """True if ``op`` fills a buffer, next to it, whose only readers are asynchronous dots."""
     if not isa(op, LocalAllocOp) or not len(op.operands):
         return False
     users = [use.owner.operation for use in op.results[0].uses]
@@ -172,12 +173,12 @@ def is_dot_buffer(op: ir.Operation) -> bool:
 
 
 def feeds_matrix_unit(load: ir.Operation) -> bool:
-    """Whether the result of ``load`` becomes an operand of a dot on a matrix instruction."""
+    """True if the result of ``load`` becomes an operand of a dot on a matrix instruction."""
     return reaches(load.results, _is_matrix_operand, _makes_operands)
 
 
 def _feeds_dot(load: ir.Operation) -> bool:
-    """Whether the result of ``load`` becomes an operand of a dot, on a matrix instruction or by multiply-add."""
+    """True if the result of ``load`` becomes an operand of a dot, on a matrix instruction or by multiply-add."""
     return reaches(load.results, _is_operand, _makes_operands)
 
 
@@ -207,7 +208,7 @@ def _is_operand(use: ir.OpOperand) -> bool:
 
 
 def _is_multiplied(use: ir.OpOperand) -> bool:
-    """Whether ``use`` is that of an operand by a dot that multiplies and adds, from registers."""
+    """True if ``use`` is a register operand of a dot lowered to multiply-adds."""
     user = use.owner.operation
     return (
         use.operand_number in (0, 1)
@@ -225,7 +226,7 @@ def _is_matrix_operand(use: ir.OpOperand) -> bool:
 
 @dataclass
 class _Reach:
-    """What loads are computed from, inside of a loop's ``body``."""
+    """Backward slice of loads within a loop's ``body``."""
 
     body: ir.Block
     ops: Sequence[ir.Operation]

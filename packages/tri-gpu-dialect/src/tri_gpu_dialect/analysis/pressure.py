@@ -38,7 +38,7 @@ _BESIDE_ACCUMULATORS = 48
 
 
 def registers_for_tensors(op: ir.Operation, registers: int | None) -> int | None:
-    """How many registers a thread has for the tensors around ``op``; None: nobody says.
+    """Number of registers per thread for the tensors around ``op``; None if no limit is known.
 
     ``registers`` is what it has in all where ``ttg.warp_specialize`` does not say.
     """
@@ -114,7 +114,7 @@ def _step_registers(operand: ir.Value) -> int:
 
 
 def _is_dot(value: ir.Value) -> bool:
-    """Whether a dot that nobody has to wait for, or a wait, gives ``value``."""
+    """True if ``value`` is the result of a synchronous dot, or of a wait."""
     return isa(value.owner.operation, DotOp, WarpGroupDotWaitOp)
 
 
@@ -127,7 +127,7 @@ def compared_registers(ops: Sequence[ir.Operation]) -> int:
 
 
 def _uses(op: ir.Operation) -> Iterable[ir.Value]:
-    """What ``op`` needs: of a wait also the operands of its dots, which are read until then."""
+    """Values that ``op`` reads; for a wait also the operands of its dots, which are live until then."""
     for inner in all_ops(op):
         yield from inner.operands
     if isa(op, WarpGroupDotWaitOp):
@@ -142,7 +142,7 @@ def _tensors(values: Iterable[ir.Value]) -> set[ir.Value]:
 
 
 def _is_made_of_numbers(value: ir.Value) -> bool:
-    """Whether integers ``value`` are computed of scalars and constants, in a few steps."""
+    """True if the integers ``value`` are computed from scalars and constants in a few steps."""
     ahead = [(value, 4)]
     while ahead:
         here, steps = ahead.pop()
@@ -158,7 +158,7 @@ def _is_made_of_numbers(value: ir.Value) -> bool:
 
 
 def _source(value: ir.Value) -> ir.Value:
-    """What ``value`` is copies of."""
+    """Original of ``value``, through copies."""
     while (op := defining_op(value)) is not None and replicates(op):
         value = source_of(op)
     return value

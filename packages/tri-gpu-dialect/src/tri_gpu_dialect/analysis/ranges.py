@@ -99,7 +99,7 @@ class Ranges:
 
 
 def is_integer(value: ir.Value) -> bool:
-    """Whether ``value`` is an integer, or a tensor of integers."""
+    """True if ``value`` is an integer, or a tensor of integers."""
     return isinstance(_element(value.type), ir.IntegerType)
 
 
@@ -147,7 +147,7 @@ def _constant(value: ir.Attribute, width: int) -> IntegerRange | None:
 
 
 def _all_of(values: ir.DenseElementsAttr, width: int) -> IntegerRange | None:
-    """What holds each of ``values``, which are not all the same."""
+    """Smallest range that contains all elements of ``values``, which is not a splat."""
     if not isinstance(values, ir.DenseIntElementsAttr):
         return None
     numbers = [IntegerRange.constant(width, int(v)) for v in values]

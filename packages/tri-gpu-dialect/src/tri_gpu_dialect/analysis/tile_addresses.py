@@ -50,7 +50,7 @@ class _Range:
 
 @dataclass(frozen=True)
 class _Iterations:
-    """How often the loop around block argument ``of`` has gone on: another number at each access."""
+    """Symbolic iteration count of the loop around block argument ``of``: different at each access."""
 
     of: ir.Value
 
@@ -206,7 +206,8 @@ _READERS: tuple[tuple[tuple[type, ...], _Reader], ...] = (
 def same_places(
     one: _Polynomial, other: _Polynomial, type_: ir.Type, varies: Callable[[ir.Value], bool]
 ) -> bool:
-    """Whether elements of a tensor of ``type_`` at ``one`` and ``other`` that have the same address have the same place in it.
+    """True if elements of a tensor of ``type_`` at ``one`` and ``other`` that have the same address have the
+    same place in it.
 
     ``varies``: whether a value may be another one when ``other`` is accessed.
     """
@@ -242,7 +243,9 @@ def _is_of_the_program(leaf: _Leaf) -> bool:
 
 
 def _parts(address: _Polynomial) -> tuple[dict[_Range, tuple[_Product, int]] | None, _Polynomial]:
-    """What each range is multiplied with, and what has none; None: it is not a sum of ranges times one product each."""
+    """Factor of each range in ``address`` and the terms without a range; None if it is not a sum of ranges
+    times one product each.
+    """
     strides: dict[_Range, tuple[_Product, int]] = {}
     rest: _Polynomial = {}
     for product, factor in address.items():
@@ -258,7 +261,7 @@ def _parts(address: _Polynomial) -> tuple[dict[_Range, tuple[_Product, int]] | N
 
 
 def _is_covered(strides: dict[_Range, tuple[_Product, int]], type_: ir.Type) -> bool:
-    """Whether each dimension of the tensor is counted by one range, all of it."""
+    """True if one range covers each dimension of the tensor completely."""
     counted_ = sorted((leaf.dim, leaf.size) for leaf in strides if leaf.size > 1)
     return counted_ == [(dim, size) for dim, size in enumerate(shape_of(type_)) if size > 1]
 
@@ -270,7 +273,7 @@ def _changes(product: _Product, varies: Callable[[ir.Value], bool]) -> bool:
 
 
 def _goes_by_tiles(product: _Product, factor: int, strides: Sequence[_Stride]) -> bool:
-    """Whether ``product`` times ``factor`` is a number of whole tiles along the dimension that it counts."""
+    """True if ``product`` times ``factor`` is a multiple of the tile size along its dimension."""
     counts = [s for s in strides if _divides(s, product, factor)]
     largest = [
         s for s in counts if not any(_divides(s, o[0], o[1]) and not _divides(o, s[0], s[1]) for o in counts)
@@ -279,6 +282,6 @@ def _goes_by_tiles(product: _Product, factor: int, strides: Sequence[_Stride]) -
 
 
 def _divides(stride: _Stride, product: _Product, factor: int) -> bool:
-    """Whether ``product`` times ``factor`` is a multiple of ``stride``."""
+    """True if ``product`` times ``factor`` is a multiple of ``stride``."""
     powers = dict(product)
     return factor % stride[1] == 0 and all(powers.get(leaf, 0) >= power for leaf, power in stride[0])

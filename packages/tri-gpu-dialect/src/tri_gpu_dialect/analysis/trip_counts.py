@@ -1,4 +1,4 @@
-"""How the lengths of a kernel's programs differ: what loops run for, as a function of the program ids.
+"""Variation of a kernel's program lengths: trip counts as functions of the program ids.
 
 A bound is read as ``sum(slope_axis * id_axis) + rest``, but for what rounding adds; ``rest`` is the same for all programs.  A slope
 that nobody can tell (a product of two ids, what is read from memory by an id) is None.  This decides in which order programs

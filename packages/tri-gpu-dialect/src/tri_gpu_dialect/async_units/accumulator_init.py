@@ -91,7 +91,7 @@ class _Reset:
 
     @classmethod
     def of(cls, value: ir.Value) -> _Reset | None:
-        """How ``value`` is reset; None if it is not, or something else uses it, too."""
+        """Reset of ``value``; None if it is not reset, or has other uses."""
         op = _made_by(value)
         if op is None or len(list(value.uses)) > 1:
             return None
@@ -112,7 +112,9 @@ class _Reset:
 
 
 def _by_flag(dot: ir.Operation) -> bool:
-    """Where the iteration before sets the accumulator of ``dot`` to zeros, have it say so instead; whether it does."""
+    """Replace a reset of the accumulator of ``dot`` to zeros in the previous iteration by the dot's flag;
+    True if done.
+    """
     total = Dot(dot).c
     if not isinstance(total.owner, ir.Block) or total.owner != dot.block or len(list(total.uses)) > 1:
         return False
@@ -165,7 +167,7 @@ def _with_flag(loop: ir.Operation, number: int, reset: _Reset) -> ir.Operation:
 
 
 def _select_behind(loop: ir.Operation, number: int) -> None:
-    """What uses result ``number`` of ``loop`` uses zeros instead where the last result says so."""
+    """Replace uses of result ``number`` of ``loop`` by zeros where the last result, a flag, is set."""
     result = loop.results[number]
     uses = [(use.owner.operation, use.operand_number) for use in result.uses]
     if not uses:
@@ -180,7 +182,7 @@ def _select_behind(loop: ir.Operation, number: int) -> None:
 
 
 def _is_inside(value: ir.Value, op: ir.Operation) -> bool:
-    """Whether ``value`` is made in a region of ``op``."""
+    """True if ``value`` is defined in a region of ``op``."""
     return any(block_of(value) == region.blocks[0] for region in op.regions)
 
 

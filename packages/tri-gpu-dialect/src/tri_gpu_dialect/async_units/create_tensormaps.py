@@ -58,7 +58,7 @@ class CreateTensormaps(Pass):
 
 
 def is_repeated(op: ir.Operation) -> bool:
-    """Whether ``op`` is in a loop."""
+    """True if ``op`` is in a loop."""
     outer = op.parent
     while outer is not None and not isa(outer.operation, FuncOp, builtin.ModuleOp):
         if is_loop(outer.operation):
@@ -117,7 +117,7 @@ def _guarded(
 
 
 def _fill(condition: ir.Value, element: ir.Value, word: int) -> None:
-    """Where ``condition``, memory at ``element`` is written, and copies see that."""
+    """Write to memory at ``element`` if ``condition`` holds, and make it visible to copies."""
     branch = ir.Operation.create(If.OPERATION_NAME, operands=[condition], regions=2)
     i64 = ir.IntegerType.get_signless(64)
     with ir.InsertionPoint(branch.regions[0].blocks.append()):

@@ -77,7 +77,9 @@ class _Block:
 
     @property
     def can_move(self) -> bool:
-        """Whether there are several dots, all started and waited for by the block's own ops, each by a wait that names it."""
+        """True if there are several dots, all started and waited for by the block's own ops, each by a wait
+        that names it.
+        """
         waited = [dot for w in self.waits for dot in self.named(w)]
         if len(self.dots) < 2 or sorted(waited) != self.dots or not all(map(self.named, self.waits)):
             return False
@@ -201,20 +203,22 @@ class _Block:
         return next(self.order.index(w) for w in self.waits if dot in self.named(w))
 
     def left(self, wait: int) -> int:
-        """How many dots may be under way at ``wait``: those started after the ones that it names, for each has a wait of its own."""
+        """Number of dots that may be in flight at ``wait``: those started after the ones it names, which have
+        waits of their own.
+        """
         started = [i for i in self.order[: self.order.index(wait)] if i in self.dots]
         return len(started) - 1 - max(started.index(d) for d in self.named(wait))
 
 
 def _may_move(op: ir.Operation) -> bool:
-    """Whether ``op`` takes no registers worth counting, and may be done earlier."""
+    """True if ``op`` needs few registers and may be scheduled earlier."""
     if isa(op, WaitBarrierOp) or isa(op, arith.ConstantOp) or is_view(op):
         return True
     return is_rematerializable(op) and all(tensor_info(r.type) is None for r in op.results)
 
 
 def _frees(arrive: ir.Operation, root: ir.Value) -> bool:
-    """Whether a stage of ``root`` may be filled again behind ``arrive``."""
+    """True if ``arrive`` releases a stage of ``root``."""
     guarded = guarded_buffers(arrive)
     return not guarded or root in guarded
 

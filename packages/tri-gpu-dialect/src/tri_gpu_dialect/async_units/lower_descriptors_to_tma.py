@@ -94,7 +94,7 @@ class LowerDescriptorsToTma(Pass):
 
 
 def _block_bytes(buffer: MemDescType) -> int:
-    """What a copy brings to a CTA: its share of a block in a cluster."""
+    """Bytes that a copy brings to one CTA: its share of a block in a cluster."""
     encoding = decode(buffer.encoding)
     assert isinstance(encoding, SharedEncoding)
     return math.prod(encoding.share(tuple(buffer.shape))) * bitwidth(buffer.element_type) // 8
@@ -194,7 +194,7 @@ def _store(op: ir.Operation, copies: BlockCopies) -> None:
 
 
 def _order_global_memory(function: ir.Operation) -> None:
-    """What copies and ordinary code wrote is seen by the other behind barriers of global memory, and atomics."""
+    """Order copies and ordinary accesses of global memory at global-memory barriers and atomics."""
     ops = all_ops(function)
     names = {op.name for op in ops}
     if _INTO not in names and _OUT_OF not in names:
@@ -213,7 +213,7 @@ def _order_global_memory(function: ir.Operation) -> None:
 
 
 def _orders(op: ir.Operation) -> bool:
-    """Whether ``op`` orders accesses of global memory."""
+    """True if ``op`` orders accesses of global memory."""
     if is_barrier(op, GLOBAL):
         return True
     sem = op.attributes["sem"] if access_of(op) is not None and "sem" in op.attributes else None

@@ -107,7 +107,7 @@ class MakePersistent(Pass):
 
 
 def _refusal(module: ir.Module, function: ir.Operation) -> Unsupported | None:
-    """Why programs may not follow each other in one CTA, with the op that is the reason; None: they may."""
+    """Reason that one CTA may not run several programs, with the op that causes it; None if it may."""
     if module_int(module, "ttg.num-ctas") != 1:
         return _refused("it runs in clusters of CTAs", function)
     if len(function.regions[0].blocks) > 1:
@@ -117,7 +117,7 @@ def _refusal(module: ir.Module, function: ir.Operation) -> Unsupported | None:
 
 
 def _impure(op: ir.Operation) -> str | None:
-    """What is wrong with ``op``; None: nothing."""
+    """Side effect of ``op`` that forbids it, in words; None if there is none."""
     if isa(op, LoadOp) and reads_again(op):
         return "that is volatile may wait for other programs"
     found = effects_of(op)

@@ -26,7 +26,8 @@ __all__ = ["async_unit_passes", "memory_passes"]
 
 
 def async_unit_passes(num_stages: int, policy: DefaultPolicy = DEFAULT_POLICY) -> tuple[Pass, ...]:
-    """What :func:`tri_gpu_dialect.ttgir_stage` takes as ``loops`` for such a GPU: these passes among those of every GPU.
+    """Passes for the argument ``loops`` of :func:`tri_gpu_dialect.ttgir_stage` on such a GPU: these passes
+    among those of every GPU.
 
     ``num_stages``: as :func:`~tri_gpu_dialect.transforms.pipeline.passes.pipeline_passes` says.
     """

@@ -98,7 +98,7 @@ class PipelineChainedDots(Pass):
         return found
 
     def refused(self, stages: DotStages, around: ir.Operation) -> Refusal | None:
-        """Whether it takes more registers than there are."""
+        """Refusal if it takes more registers than there are; None otherwise."""
         have = self.policy.async_units.registers
         if isa(around, WarpSpecializeOp):
             have = default_registers(around) or have

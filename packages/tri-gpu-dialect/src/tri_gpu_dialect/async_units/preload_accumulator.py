@@ -1,4 +1,4 @@
-"""What is added to a dot, or subtracted from it, is what its accumulators start from.
+"""Initialise a dot's accumulator with the value that is added to, or subtracted from, its result.
 
     t = dot(v, g, 0); ...; x = wait(t) - read(delta)      ->      t = dot(v, g, -read(delta)); ...; x = wait(t)
 
@@ -92,7 +92,7 @@ class _Sum:
 
     @property
     def index(self) -> int:
-        """Which operand of ``op`` the accumulators are."""
+        """Index of the operand of ``op`` that is the accumulator."""
         return 1 - list(self.op.operands).index(self.addend)
 
     def started(self) -> list[ir.Operation]:
@@ -142,7 +142,7 @@ def _dot_of(value: ir.Value) -> ir.Operation | None:
 
 
 def _is_false(value: ir.Value) -> bool:
-    """Whether ``value``, which says of a dot whether it adds to what is there, is the constant that says no."""
+    """True if ``value``, a dot's flag for accumulating, is the constant false."""
     op = _maker(value)
     return op is not None and isa(op, arith.ConstantOp) and not ir.IntegerAttr(op.attributes["value"]).value
 
@@ -173,7 +173,9 @@ def _between(first: ir.Operation, last: ir.Operation) -> list[ir.Operation] | No
 
 
 def _stops(op: ir.Operation, root: ir.Value) -> bool:
-    """Whether a read of the buffer ``root`` may not pass ``op``: it guards that, or may write memory."""
+    """True if a read of the buffer ``root`` may not move across ``op``: it guards the buffer, or may write
+    memory.
+    """
     if isa(op, WaitBarrierOp, ArriveBarrierOp):
         guarded = guarded_buffers(op)
         return not guarded or root in guarded

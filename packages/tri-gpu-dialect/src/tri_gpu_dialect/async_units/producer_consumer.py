@@ -179,14 +179,14 @@ class Side(ABC):
 
     @abstractmethod
     def is_replaced(self, op: ir.Operation) -> bool:
-        """Whether ``op`` is not copied although it is kept."""
+        """True if ``op`` is kept but not cloned."""
 
     def value(self, value: ir.Value) -> ir.Value:
-        """What became of ``value``."""
+        """Counterpart of ``value``."""
         return self.known.get(value, value)
 
     def values(self, values: Sequence[ir.Value]) -> list[ir.Value]:
-        """What became of ``values``."""
+        """Counterparts of ``values``."""
         return [self.value(v) for v in values]
 
     def block(self, block: ir.Block) -> None:
@@ -389,7 +389,7 @@ class Producer(Side):
         return op in self.demand.given or any(op in use.ring.loads for use in self.uses)
 
     def value(self, value: ir.Value) -> ir.Value:
-        """What became of ``value``, which the partition must know."""
+        """Counterpart of ``value``, which must be available in the partition."""
         if value not in self.known:
             raise InternalError(f"a partition uses {value} from outside")
         return self.known[value]

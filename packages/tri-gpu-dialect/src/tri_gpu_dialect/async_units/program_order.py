@@ -129,7 +129,7 @@ def _group(
     across: ir.Value,
     cache: int | None,
 ) -> ir.Value:
-    """How many ``across`` go together; all where it is unknown what they read."""
+    """Number of programs along ``across`` per group; all of them if the size of their data is unknown."""
     loops = [(op, read) for op in all_ops(function) if isa(op, For) and (read := _read(op))]
     if cache is None or not loops or not all(_is_scalar(v) for op, _ in loops for v in list(op.operands)[:3]):
         return across
@@ -156,7 +156,7 @@ def _read(loop: ir.Operation) -> int:
 
 
 def _is_scalar(value: ir.Value) -> bool:
-    """Whether ``value``, an i32, is computed from parameters, constants and program ids, by scalars alone."""
+    """True if ``value``, an i32, is computed from parameters, constants and program ids, by scalars alone."""
     ahead, seen = [value], {value}
     while ahead:
         each = ahead.pop()

@@ -141,7 +141,7 @@ class ProxyOrdering(Ordering):
         return isa(op, *_CONCERNED)
 
     def state(self, pending: Pending) -> _Proxies:
-        """What is pending of it."""
+        """Pending accesses that concern it."""
         state = pending.states[self.place]
         assert isinstance(state, _Proxies)
         return state
@@ -296,6 +296,6 @@ def _is_arithmetic(op: ir.Operation) -> bool:
 
 
 def _is_of_loads(accumulators: ir.Value) -> bool:
-    """Whether a dot that gives ``accumulators`` reads what ``ttg.local_load`` brought to registers."""
+    """True if a dot with accumulators ``accumulators`` reads register operands from ``ttg.local_load``."""
     dot = defining_op(accumulators, WarpGroupDotOp)
     return dot is not None and any(defining_op(v, LocalLoadOp) is not None for v in (dot.a, dot.b))

@@ -1,4 +1,4 @@
-"""How much shared memory a kernel needs beside the rings of its loads, before there are any."""
+"""Shared memory that a kernel needs beside the rings of its loads, estimated before there are any."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ class Beside:
 
 
 def beside(function: ir.Operation, uses: Sequence[RingUse], measures: ScratchMeasures) -> Beside:
-    """What ``function`` needs beside rings for the loads of ``uses``, at most; ``measures``: of scratch memory, the target's."""
+    """Upper bound on the shared memory of ``function`` beside rings for the loads of ``uses``; ``measures``:
+    of scratch memory, the target's.
+    """
     gone = {op for use in uses for buffer in use.buffers for op in buffer.replaced}
     loads = {buffer.load for use in uses for buffer in use.buffers}
     body = block_ops(function.regions[0].blocks[0])

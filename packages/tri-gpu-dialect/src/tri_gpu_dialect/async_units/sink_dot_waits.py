@@ -143,7 +143,9 @@ def _started_since(wait: ir.Operation) -> int:
 
 
 def _is_for_earlier(other: ir.Operation, wait: ir.Operation, ops: Sequence[ir.Operation]) -> bool:
-    """Whether ``other`` names dots started before those of ``wait`` alone, and each dot before it has a wait of its own."""
+    """True if ``other`` names only dots started before those of ``wait``, and each dot before it has a wait
+    of its own.
+    """
     named, own = _named(other), _named(wait)
     if not named or len(named) != len(other.operands) or any(dot.block != wait.block for dot in named):
         return False

@@ -76,7 +76,9 @@ class SubtileEpilogue(Pass):
                     _split(store, copies, made)
 
     def is_room_kept(self, function: ir.Operation, store: _Store, limit: int) -> bool:
-        """Whether as many CTAs have room in ``limit`` with halves of the tile in one place as with the whole, at least one."""
+        """True if the occupancy under ``limit`` bytes with two half tiles in one buffer is at least that with
+        the whole tile, and not 0.
+        """
         measures = self.policy.scratch_measures
         whole = bytes_needed(function, measures)
         halved = bytes_needed(function, measures, {store.buffer: store.bytes // 2})

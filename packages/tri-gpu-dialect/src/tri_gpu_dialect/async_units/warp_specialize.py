@@ -153,7 +153,7 @@ def _next_tile(function: ir.Operation) -> ir.Operation | None:
 
 
 def _tell(module: ir.Module, refusal: Refusal) -> None:
-    """Why a function stays whole, in the log and in the module."""
+    """Report a refusal to partition in the log and on the module."""
     where = source_location(refusal.op.location)
     line = f" (line {where.line})" if where is not None else ""
     logger.info("not specialised: %s%s", refusal.reason, line)
@@ -165,7 +165,7 @@ def _tell(module: ir.Module, refusal: Refusal) -> None:
 
 
 def _streams(use: RingUse, uses: Sequence[RingUse]) -> bool:
-    """Whether the loads are in a loop, and no other ring's loads in a loop inside of it."""
+    """True if the loads are in a loop that contains no loop with another ring's loads."""
     loop = use.loop
     if loop is None:
         return False
@@ -198,7 +198,7 @@ def _channels(uses: Sequence[RingUse]) -> list[int]:
 
 
 def _apart(one: RingUse, other: RingUse) -> bool:
-    """Whether the loads are in loops of which none is inside of the other."""
+    """True if the loads are in loops of which neither contains the other."""
     left, right = one.loop, other.loop
     if left is None or right is None:
         return False
@@ -271,7 +271,7 @@ def _default(op: ir.Operation, side: Consumer, body: ir.Block) -> None:
 
 @dataclass(frozen=True)
 class _Captures:
-    """What the producer sees from outside: arguments of the function, descriptors of its loads, the rings."""
+    """Values captured by the producer: arguments of the function, descriptors of its loads, the rings."""
 
     arguments: Sequence[ir.Value]
     descriptors: Mapping[ir.Operation, ir.Value]

@@ -198,7 +198,7 @@ class AsyncStoreWaitOp(TTG.Operation, name="async_store_wait", traits=[Effects(A
 
 
 class FenceAsyncSharedOp(TTG.Operation, name="fence_async_shared", traits=[Effects(ASYNC)]):
-    """What this thread wrote to shared memory by ordinary code is seen by copies and dots after the next barrier.
+    """Make this thread's ordinary writes to shared memory visible to copies and dots after the next barrier.
 
     With ``global``, what it wrote to global memory (or has seen of others' writes).
     """

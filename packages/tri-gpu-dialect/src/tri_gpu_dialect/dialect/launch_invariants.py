@@ -22,7 +22,7 @@ def parameter_number(value: ir.Value) -> int | None:
 
 
 def launch_number(value: ir.Value) -> LaunchNumber | None:
-    """What a launch knows the integer ``value`` by; None where it does not."""
+    """Launch argument that the integer ``value`` equals; None if it is not known at launch."""
     value = _given(value)
     bits = most = None
     if _is_op(value, "arith.trunci"):
@@ -39,7 +39,7 @@ def launch_number(value: ir.Value) -> LaunchNumber | None:
 
 
 def _given(value: ir.Value) -> ir.Value:
-    """What ``value`` is the same number as, as far back as can be seen."""
+    """Origin of ``value``: the earliest known value that equals it."""
     while not isinstance(value.owner, ir.Block) and isa(value.owner.operation, *_SAME):
         value = value.owner.operation.operands[0]
     return value
@@ -57,6 +57,8 @@ def _constant(value: ir.Value) -> int | None:
 
 
 def known_at_launch(maker: ir.Operation) -> bool:
-    """Whether a launch knows the tensor of a ``tt.make_tensor_descriptor``, and so may make the descriptor."""
+    """True if the tensor of a ``tt.make_tensor_descriptor`` is known at launch, so that the launcher may make
+    the descriptor.
+    """
     base, *numbers = maker.operands
     return parameter_number(base) is not None and all(launch_number(n) is not None for n in numbers)

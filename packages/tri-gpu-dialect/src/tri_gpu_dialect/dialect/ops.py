@@ -250,7 +250,7 @@ class WarpIdOp(TTG.Operation, name="warp_id", traits=[Pure]):
 
 
 class GetGridSizeOp(TTG.Operation, name="get_grid_size", traits=[Pure, Rematerializable]):
-    """How many programs the launch asks for along ``axis``.
+    """Number of programs in the grid along ``axis``.
 
     Of a persistent kernel CTAs are fewer: ``tt.get_num_programs`` counts those, along axis 0, and ``tt.get_program_id`` says which
     this one is.  The launch passes the number as a hidden parameter.
@@ -346,7 +346,7 @@ class MaskReturnOp(
 
 
 class PredicateStageOp(TTG.Operation, name="predicate_stage", traits=[Pure]):
-    """Whether stage ``stage`` of ``maxStage`` still has an iteration at ``iv`` of a loop to ``ub``."""
+    """True if stage ``stage`` of ``maxStage`` still has an iteration at ``iv`` of a loop to ``ub``."""
 
     iv: _In
     ub: _In

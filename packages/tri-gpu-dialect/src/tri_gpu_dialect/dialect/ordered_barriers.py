@@ -44,7 +44,7 @@ def _synchronizes(ops: Sequence[ir.Operation]) -> bool:
 
 
 def _is_barrier(op: ir.Operation) -> bool:
-    """Whether all threads synchronise at ``op``, or inside of it where it goes through scratch memory."""
+    """True if all threads synchronise at ``op``, or inside of its lowering through scratch memory."""
     through_scratch = not isa(op, LocalAllocOp) and "allocation.offset" in op.attributes
     return through_scratch or is_barrier(op, SHARED)
 

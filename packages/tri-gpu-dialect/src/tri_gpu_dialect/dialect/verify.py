@@ -323,7 +323,7 @@ def multiplies_async(op: Any) -> str | None:
 
 
 def _is_in_other_memory(value: ir.Value) -> bool:
-    """Whether ``value`` is a buffer in a memory of a vendor's."""
+    """True if ``value`` is a buffer in a vendor-specific memory."""
     return isinstance(value.type, MemDescType) and "shared_memory" not in str(value.type.memory_space)
 
 

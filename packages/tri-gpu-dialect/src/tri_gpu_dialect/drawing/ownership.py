@@ -1,4 +1,4 @@
-"""Who owns which element: a layout and a shape as a table, for people to look at."""
+"""Element ownership: a layout and a shape as a table, for display."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Ownership:
 
     @property
     def shared(self) -> bool:
-        """Whether the tensor lies in shared memory."""
+        """True if the tensor is in shared memory."""
         return isinstance(self.encoding, SharedEncoding)
 
     @cached_property

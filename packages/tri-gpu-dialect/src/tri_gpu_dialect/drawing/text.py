@@ -173,7 +173,7 @@ def _memory_of(found: Ownership, places: Mapping[int, int]) -> list[str]:
 
 
 def _extent(found: Ownership, places: Mapping[int, int], dim: int) -> int:
-    """How many coordinates along ``dim`` the elements at ``places`` have."""
+    """Number of coordinates along ``dim`` of the elements at ``places``."""
     stride = math.prod(found.shape[dim + 1 :])
     return len({element // stride % found.shape[dim] for element in places.values()})
 

@@ -1,4 +1,4 @@
-"""What encodings of matrix instructions have in common: one instruction's fragments, tiled over warps and registers.
+"""Common base of matrix-instruction encodings: one instruction's fragments, tiled over warps and registers.
 
 A vendor describes which lane and register holds what in *one* instruction; the layouts of whole tensors
 follow from that: the fragment, then the block's warps beside each other, then repetition in registers.
@@ -40,19 +40,23 @@ class MatrixEncoding(DistributedEncoding):
 
     @property
     def rows_first(self) -> bool:
-        """Whether warps count along rows first: groups of warps that execute an instruction together share rows."""
+        """True if warps are numbered along rows first, so that warps which execute an instruction together
+        share rows.
+        """
         return False
 
     @property
     def column_bits(self) -> Shape:
-        """Where bits of a column's number are in the tensor: bit i within the warps' instructions is bit ``column_bits[i]`` there.
+        """Position of each bit of a column index in the tensor: bit i within the warps' instructions is bit
+        ``column_bits[i]`` there.
 
         Empty: the same.  Which column of a tensor is which of an instruction is free, if operand and result agree.
         """
         return ()
 
     def reads_rows(self, operand: int, k_width: int) -> bool:
-        """Whether matrix loads read operand 0 or 1 in rows of 16 bytes across k, whatever its lanes hold of them.
+        """True if matrix loads read operand 0 or 1 in rows of 16 bytes along k, whatever elements its lanes
+        hold.
 
         ``k_width`` as in :meth:`fragment`.
         """
@@ -73,7 +77,7 @@ class MatrixEncoding(DistributedEncoding):
 
     @abc.abstractmethod
     def fragment(self, role: int, k_width: int) -> LinearLayout:
-        """Who holds what of one instruction: (register, lane) to (dim0, dim1).
+        """Element ownership of one instruction: (register, lane) to (dim0, dim1).
 
         ``role`` 0 is the left operand, ``m x k``, 1 the right one, ``k x n``, :data:`ACCUMULATOR` the result,
         ``m x n``.  ``k_width`` is the number of an operand's elements along k in one register group.

@@ -1,4 +1,4 @@
-"""What becomes of an encoding when its tensor is transposed, reshaped, joined, split or concatenated.
+"""Encodings of results of transpose, reshape, join, split and concatenation.
 
 Each function answers for any encoding, through its linear layout; the result is a ``Blocked`` encoding
 where one says the same, so that encodings that mean the same mostly are the same.
@@ -106,7 +106,7 @@ def of_layout(layout: LinearLayout) -> Encoding:
 
 
 def _sources(layout: LinearLayout, dim: int) -> Mapping[int, str]:
-    """Which input has the basis of each bit of ``dim``, where the basis is that bit alone."""
+    """Input of each bit of ``dim`` whose basis is that bit alone."""
     found: dict[int, str] = {}
     for in_dim, bases in layout.bases.items():
         for basis in bases:
@@ -116,7 +116,7 @@ def _sources(layout: LinearLayout, dim: int) -> Mapping[int, str]:
 
 
 def _box(layout: LinearLayout, shape: Shape, in_dim: str) -> list[int]:
-    """How far ``in_dim`` runs along each dimension, leaving out registers that repeat above the threads."""
+    """Extent of ``in_dim`` along each dimension, without registers that repeat above the threads."""
     sizes = []
     for d, size in enumerate(shape):
         sources = _sources(layout, d)

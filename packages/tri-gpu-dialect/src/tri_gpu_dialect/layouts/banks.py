@@ -1,4 +1,4 @@
-"""What an access of shared memory costs: vector widths and bank conflicts, from layouts alone.
+"""Cost of a shared-memory access: vector widths and bank conflicts, from layouts alone.
 
 Shared memory is ``banks`` banks of ``bank_bytes`` each; a warp's access is served in phases of consecutive
 lanes that ask for at most one row of all banks, and a phase takes as many cycles as the most distinct
@@ -42,7 +42,7 @@ class Banks:
 
 @dataclass(frozen=True)
 class VectorAccess:
-    """How the registers of a thread go to memory in aligned vectors.
+    """Grouping of a thread's registers into aligned vectors of memory.
 
     ``conversion`` maps (register, lane, warp, ...) to offset; ``width`` is the elements of one vector (a
     power of two); ``groups`` lists, for each vector, its registers in the order of their offsets.

@@ -143,7 +143,8 @@ _LEAST_ROWS, _LEAST_COLUMNS = 64, 32
 
 @lru_cache(maxsize=1024)
 def matmul_blocks(shape: Shape, num_ctas: int, *, whole_rows: bool = False) -> ClusterBases:
-    """How the blocks of a cluster share the result of a dot, of ``shape``: by rows and columns, as square as can be.
+    """Split of a dot's result of ``shape`` over the CTAs of a cluster: by rows and columns, as square as
+    possible.
 
     With ``whole_rows`` by rows alone.  Where the result is small for all of them, blocks hold copies.
     """

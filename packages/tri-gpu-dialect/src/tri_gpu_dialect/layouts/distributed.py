@@ -96,7 +96,7 @@ def dot_operand_of_blocked(
     order: Shape,
     blocks: ClusterBases = (),
 ) -> LinearLayout:
-    """What a thread of a blocked result needs of operand 0 (``m x k``) or 1 (``k x n``) for plain FMA.
+    """Layout of operand 0 (``m x k``) or 1 (``k x n``) for plain FMA with a blocked result.
 
     A thread holds its rows (columns) whole along k, so lanes and warps along k hold copies.
     """

@@ -1,4 +1,4 @@
-"""What an encoding is: a value, stored as an attribute, that knows its linear layout for a shape.
+"""Encodings: values, stored as attributes, that give a linear layout for a shape.
 
 This module is the one bridge between attributes and layouts.  An encoding is a frozen dataclass; the
 decorator :func:`encoding` gives it an attribute of a dialect whose only parameter is a dictionary of the
@@ -126,8 +126,9 @@ class SharedEncoding(Encoding):
         return shape
 
     def part(self, shape: Shape) -> tuple[LinearLayout, tuple[Shape, ...]]:
-        """Where a block has its :meth:`share`: (offset) to coordinates in it; and for each bit of the block's number the
-        coordinates at which the share of a block with that bit begins."""
+        """Layout of a block's :meth:`share`: (offset) to coordinates in it; and for each bit of the block
+        index the coordinates at which the share of a block with that bit begins.
+        """
         whole = layout_for(self, shape)
         if self.blocks == 1:
             return whole, ()

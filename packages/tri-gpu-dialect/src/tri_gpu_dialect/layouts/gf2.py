@@ -61,7 +61,7 @@ class Echelon:
 
 
 def _reduce(rows: Iterable[tuple[int, int]], vector: int) -> tuple[int, int]:
-    """What is left of ``vector`` after elimination by ``rows`` (largest first), and the combination used."""
+    """Remainder of ``vector`` after elimination by ``rows`` (largest first), and the combination used."""
     combination = 0
     for row, made_of in rows:
         # leading bits differ, so a row applies exactly when it makes the vector smaller

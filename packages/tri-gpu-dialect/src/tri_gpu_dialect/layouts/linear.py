@@ -184,7 +184,7 @@ class LinearLayout:
         return self.out_sizes[dim]
 
     def has_in(self, dim: str) -> bool:
-        """Whether ``dim`` is an input dimension."""
+        """True if ``dim`` is an input dimension."""
         return dim in self.in_dims
 
     def packed(self, dim: str) -> tuple[int, ...]:
@@ -291,7 +291,7 @@ class LinearLayout:
         return dict(zip(self.in_dims, packing.unpack(self.ins, packed), strict=True))
 
     def is_identity(self, in_dim: str, out_dim: str) -> bool:
-        """Whether output ``out_dim`` is input ``in_dim``, of equal size, and depends on nothing else."""
+        """True if output ``out_dim`` is input ``in_dim``, of equal size, and depends on nothing else."""
         index = {name: (start, bits) for name, start, bits in packing.fields(self.outs)}
         start, bits = index[out_dim]
         mask = ((1 << bits) - 1) << start

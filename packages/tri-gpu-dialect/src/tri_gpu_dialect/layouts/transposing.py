@@ -30,7 +30,8 @@ class TransposingRead:
         return self.bits // bits if bits in self.elements else 0
 
     def addressed(self, reader: LinearLayout, bits: int) -> LinearLayout | None:
-        """Who addresses what, where ``reader`` (register, lane, ... to coordinates) says who gets it; None where no such read gives that.
+        """Layout of the addresses that lanes supply, if ``reader`` (register, lane, ... to coordinates) is
+        the layout of the result; None if no such read gives that.
 
         The first registers of an instruction's n are the elements that a lane addresses.  Register r + i of ``reader``, r being a multiple of
         n, is got by the instruction whose elements are registers r to r + n - 1 here.
@@ -45,7 +46,9 @@ class TransposingRead:
         return LinearLayout(reader.ins, reader.outs, tuple(c for each in columns.values() for c in each))
 
     def suits(self, reader: LinearLayout, memory: LinearLayout, bits: int) -> bool:
-        """Whether ``reader`` gets its elements from ``memory`` (offsets to coordinates) by such reads: whole vectors are columns."""
+        """True if ``reader`` can be read from ``memory`` (offsets to coordinates) by such reads: whole
+        vectors are columns.
+        """
         addressed = self.addressed(reader, bits)
         if addressed is None:
             return False

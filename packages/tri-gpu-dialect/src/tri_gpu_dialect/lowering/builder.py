@@ -149,7 +149,7 @@ class Builder:
         return _create(name, results=[type_], attributes=attributes, ip=self._anchor).results[0]
 
     def at_entry(self) -> ir.InsertionPoint:
-        """Where code goes that runs once, before everything else, after what was put there before."""
+        """Insertion point in the entry block for code that runs once, after code inserted there earlier."""
         return self._anchor
 
     # --- integers ---------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ class _Permutes:
     pairs: dict[tuple[_Byte, _Byte], _Byte] = field(default_factory=dict)
 
     def source(self, value: ir.Value) -> _Byte | None:
-        """Where ``value``, a byte, comes from, if it is one of a vector's."""
+        """Origin of ``value``, a byte, if it is an element of a vector."""
         op = None if isinstance(value.owner, ir.Block) else value.owner.operation
         if op is None or op.name != "llvm.extractelement":
             return None

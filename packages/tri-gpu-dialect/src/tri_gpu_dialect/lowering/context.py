@@ -60,7 +60,7 @@ class Aggregate(Protocol):
 
 @dataclass(frozen=True)
 class Token:
-    """What orders asynchronous ops; it has no value at run time."""
+    """Token that orders asynchronous ops; without a value at run time."""
 
     def parts(self) -> list[ir.Value]:
         """None."""
@@ -126,7 +126,7 @@ class FoundRule(Protocol):
 
     @property
     def owner(self) -> str:
-        """Who added the rule, for messages."""
+        """Provider of the rule, for messages."""
         ...
 
 
@@ -248,7 +248,9 @@ class Lowering:
 
     @contextmanager
     def as_partition(self, partition: WarpPartition, warp: ir.Value) -> Iterator[None]:
-        """What is lowered here is run by ``partition``; ``warp`` is the (uniform) index of this warp in the CTA."""
+        """Context in which lowered code is run by ``partition``; ``warp`` is the (uniform) index of this warp
+        in the CTA.
+        """
         outer = self.partition, self.warp, self.thread
         self.partition, self.warp = partition, self.b.sub(warp, self.b.int_(partition.first))
         lanes = self.b.mul(self.warp, self.b.int_(self.threads_per_warp))
@@ -259,14 +261,14 @@ class Lowering:
     # --- reading operands ---------------------------------------------------------------------------------
 
     def lowered(self, value: ir.Value) -> Lowered:
-        """What ``value`` became."""
+        """Lowered form of ``value``."""
         found = self.values.get(value)
         if found is None:
             raise InternalError(f"a value is used before it is lowered: {value}")
         return found
 
     def expect(self, value: ir.Value, kind: type[_L]) -> _L:
-        """What ``value`` became, which must be a ``kind``."""
+        """Lowered form of ``value``, which must be a ``kind``."""
         found = self.lowered(value)
         if not isinstance(found, kind):
             raise InternalError(f"{value} is lowered to a {type(found).__name__}, not a {kind.__name__}")
@@ -318,14 +320,14 @@ class Lowering:
         return element
 
     def register_count(self, type_: ir.Type) -> int:
-        """How many registers a value of ``type_`` has."""
+        """Number of registers of a value of ``type_``."""
         return self.layout(type_).in_size(REGISTER) if isinstance(type_, ir.RankedTensorType) else 1
 
     # --- parameters that the launch makes ---------------------------------------------------------------
 
     @property
     def hidden(self) -> HiddenParameters:
-        """What a launch passes after the kernel's own parameters."""
+        """Hidden parameters that a launch passes after the kernel's own."""
         return HiddenParameters(
             grid=bool(self.grid),
             counter=self.counter is not None,
@@ -412,7 +414,7 @@ class Lowering:
         return self._block
 
     def inputs(self) -> dict[str, ir.Value]:
-        """Where this thread is, by input dimension of a layout (all but ``register``)."""
+        """Position of this thread, by input dimension of a layout (all but ``register``)."""
         return {LANE: self.lane, WARP: self.warp, BLOCK: self.block_id()}
 
     # --- dispatch -----------------------------------------------------------------------------------------

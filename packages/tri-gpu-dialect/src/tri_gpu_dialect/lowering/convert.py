@@ -212,7 +212,7 @@ def _set_signature(
 
 @dataclass(frozen=True, kw_only=True)
 class _LowerToLLVM:
-    """What the stage ``llir`` runs."""
+    """Action of the stage ``llir``."""
 
     primitives: PrimitivesFactory
     table: TableFactory
@@ -268,7 +268,7 @@ def _result(lowered: LoweredModule, text: str, words: Primitives) -> StageResult
 
 @dataclass(frozen=True, kw_only=True)
 class _LowerForSimulation:
-    """What the stage ``llir`` of a simulated target runs: text of the ``llvm`` dialect with machine ops."""
+    """Action of the stage ``llir`` of a simulated target: text of the ``llvm`` dialect with machine ops."""
 
     primitives: PrimitivesFactory
     table: TableFactory

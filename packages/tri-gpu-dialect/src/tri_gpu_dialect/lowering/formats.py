@@ -146,7 +146,9 @@ def _encode_denormal(b: Builder, magnitude: ir.Value, format_: FloatFormat, trun
 def _encode_overflow(
     b: Builder, magnitude: ir.Value, number: ir.Value, format_: FloatFormat, truncate: bool
 ) -> ir.Value:
-    """What rounds beyond the largest number; and the infinities, where the format has them."""
+    """Encoding of magnitudes that round beyond the largest number, and of infinities where the format has
+    them.
+    """
     if format_.saturates:
         limit = _f32_bits(format_.value(format_.largest))
         return b.select(b.cmp("ugt", magnitude, b.int_(limit)), b.int_(format_.largest), number)

@@ -115,7 +115,7 @@ def linear_indices(ctx: Lowering, type_: ir.Type) -> Registers:
 def is_owner(
     ctx: Lowering, layout: LinearLayout, dims: Sequence[str] = (LANE, WARP, BLOCK)
 ) -> ir.Value | None:
-    """Whether this thread is the first that holds its elements; None when every thread is.
+    """True (i1) if this thread is the first that holds its elements; None if every thread is.
 
     Without ``block`` among ``dims``: the first of its block.  Registers that repeat others are not looked at: see :meth:`LinearLayout.free_variable_masks`.
     """

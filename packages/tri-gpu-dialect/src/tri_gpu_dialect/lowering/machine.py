@@ -62,7 +62,7 @@ class SimulatedCTA(Protocol):
 
     @property
     def active(self) -> Array:
-        """Whether each thread takes part in the present op."""
+        """Mask of the threads that are active in the present op."""
         ...
 
     def memory(self, space: int) -> SimulatedMemory:
@@ -130,7 +130,7 @@ class MachineOp(ext.Operation):
         raise InternalError(f"machine op {self.OPERATION_NAME} does not say how it is emitted")
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """What the op does for all threads of ``cta``: one array per result, first axis the threads.
+        """Result of the op for all threads of ``cta``: one array per result, first axis the threads.
 
         A scalar has shape ``(threads,)``, a vector of n ``(threads, n)``; f8 are uint8, bf16 is uint16,
         pointers are int64, i1 is bool.

@@ -203,7 +203,7 @@ def powf(b: Builder, x: ir.Value, y: ir.Value) -> ir.Value:
 
 
 def _is_integer(b: Builder, y: ir.Value) -> ir.Value:
-    """Whether y is an integer; infinities and large numbers are."""
+    """True (i1) if y is an integer; infinities and large numbers are."""
     return b.fcmp("oeq", b.op("llvm.intr.trunc", (y,), b.f32), y)
 
 

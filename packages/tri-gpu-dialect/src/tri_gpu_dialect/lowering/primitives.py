@@ -51,7 +51,7 @@ _DTYPES = {"f16": "fp16", "bf16": "bf16"}
 
 @dataclass(frozen=True)
 class Access:
-    """How global memory is accessed: alignment in bytes, cache modifier, eviction policy, volatility."""
+    """Properties of a global-memory access: alignment in bytes, cache modifier, eviction policy, volatility."""
 
     align: int
     cache: CacheModifier = CacheModifier.NONE
@@ -80,7 +80,8 @@ class LaneSwap:
 
 @dataclass(frozen=True)
 class LaneReduction:
-    """How lanes combine their values, one of ``moves`` after the other: with what a move brings, or what a swap gives; ``spread`` then hands the total to all.
+    """Reduction across lanes by ``moves``, one after the other: each combines with a moved value, or with the
+    result of a swap; ``spread`` then broadcasts the result.
 
     Without ``spread`` every lane has the total.  What a lane has that gets no total may be anything.
     """
@@ -196,11 +197,13 @@ class Primitives(abc.ABC):
         return self.shuffle_idx(b, value, b.or_(b.and_(lane, b.int_(~clear)), b.int_(put)))
 
     def reduce_lanes(self, masks: tuple[int, ...]) -> LaneReduction:
-        """How lanes whose numbers differ by combinations of ``masks`` combine their values, in whatever order."""
+        """Reduction across lanes whose indices differ by combinations of ``masks``, in any order."""
         return LaneReduction(tuple(partial(_exchange, self, mask) for mask in masks))
 
     def combined_at_once(self, name: str, type_: ir.Type) -> int:
-        """How many values of ``type_`` one instruction combines by the operation ``name`` (``arith.maxnumf``): 2, or 3."""
+        """Number of values of ``type_`` that one instruction combines by the operation ``name``
+        (``arith.maxnumf``): 2, or 3.
+        """
         del name, type_
         return 2
 
@@ -235,7 +238,7 @@ class Primitives(abc.ABC):
     # --- partitions: warps that run different regions at the same time -----------------------------------
 
     def elect(self, b: Builder) -> ir.Value:
-        """Whether this thread is the one of its warp that does what only one may do (i1); all its lanes ask."""
+        """True (i1) on one elected thread of the warp; all lanes must execute it."""
         return b.cmp("eq", self.lane_id(b, self.thread_id(b)), b.int_(0))
 
     def partition_barrier(self, b: Builder, number: int, warps: int) -> None:
@@ -336,7 +339,9 @@ class Primitives(abc.ABC):
         return body()[0] if predicate is None else b.if_(predicate, body, None, [type_])[0]
 
     def has_atomic_load(self, bits: int) -> bool:
-        """Whether :meth:`atomic_load` knows integers of ``bits`` bits; others are read as :meth:`atomic_rmw` would change them."""
+        """True if :meth:`atomic_load` supports integers of ``bits`` bits; others are read as
+        :meth:`atomic_rmw` would change them.
+        """
         return bits >= 32
 
     def fence(self, b: Builder, access: AtomicAccess) -> None:
@@ -348,14 +353,16 @@ class Primitives(abc.ABC):
         b.run("llvm.fence", (), (), attributes)
 
     def has_atomic(self, kind: AtomicOp | None, element: ir.Type) -> bool:
-        """Whether :meth:`atomic_rmw` knows ``kind`` (None: :meth:`atomic_cas` is meant) on an ``element`` type.
+        """True if :meth:`atomic_rmw` supports ``kind`` (None: :meth:`atomic_cas` is meant) on an ``element``
+        type.
 
         What it lacks is made of compare-and-swap on 32-bit words.
         """
         return not isinstance(element, (ir.IntegerType, ir.FloatType)) or element.width >= 32
 
     def atomic_width(self, kind: AtomicOp, element: ir.Type) -> int:
-        """How many neighbours of ``element``, aligned as a whole, :meth:`atomic_rmw` takes at once as a vector: a power of two.
+        """Number of neighbouring ``element`` values, aligned as a whole, that one :meth:`atomic_rmw` takes as
+        a vector: a power of two.
 
         Each element is changed atomically, the vector as a whole need not be.  Where it is more than 1, all smaller powers
         down to 2 are known as well; single elements are for :meth:`has_atomic` to say.
@@ -434,7 +441,8 @@ class Primitives(abc.ABC):
         raise Unsupported(f"{self.target} has no matrix instructions for {dot.results[0].type}")
 
     def carried_vector(self, encoding: MatrixEncoding) -> int:
-        """How many registers of a matrix instruction's result loops and branches carry in one vector (1: none).
+        """Number of registers of a matrix instruction's result that loops and branches carry in one vector
+        (1: none).
 
         Those follow each other in the order of the result's registers: what an instruction takes and gives as one value.
         """
@@ -443,7 +451,7 @@ class Primitives(abc.ABC):
     # --- arithmetic ---------------------------------------------------------------------------------------
 
     def native(self, type_name: str) -> bool:
-        """Whether LLVM's float type ``type_name`` (``"f16"``, ``"bf16"``, ...) can be computed on here.
+        """True if the hardware computes on LLVM's float type ``type_name`` (``"f16"``, ``"bf16"``, ...).
 
         One that cannot is held as an integer of its width and computed on through f32.
         """

@@ -61,7 +61,9 @@ def _of_loads(op: ir.Operation) -> set[ir.Operation]:
 
 
 def _is_quiet(op: ir.Operation) -> bool:
-    """Whether ``op`` reads global memory at most, once, and threads exchange nothing for it: registers become registers."""
+    """True if ``op`` reads global memory at most once and exchanges nothing between threads: registers in,
+    registers out.
+    """
     if isa(op, LoadOp):
         return not reads_again(op)
     return (is_elementwise(op) or replicates(op) or isa(op, MakeRangeOp, SplatOp)) and not len(op.regions)

@@ -9,7 +9,7 @@ __all__ = ["bit_width", "from_memory", "from_words", "is_pointer", "memory_type"
 
 
 def is_pointer(type_: ir.Type) -> bool:
-    """Whether ``type_`` is an LLVM pointer."""
+    """True if ``type_`` is an LLVM pointer."""
     return not isinstance(type_, (ir.IntegerType, ir.FloatType, ir.VectorType))
 
 
@@ -78,7 +78,7 @@ def _from_bits(b: Builder, bits: ir.Value, type_: ir.Type) -> ir.Value:
 
 
 def _to_bool(b: Builder, value: ir.Value) -> ir.Value:
-    """Whether ``value`` is not 0.
+    """True (i1) if ``value`` is not 0.
 
     Of truncations of a vector's elements LLVM makes vectors of single bits, 128 for one of 16 bytes, which
     not every target has.
@@ -87,7 +87,7 @@ def _to_bool(b: Builder, value: ir.Value) -> ir.Value:
 
 
 def memory_type(b: Builder, type_: ir.Type) -> ir.Type:
-    """What shared memory holds for a scalar of ``type_``: i1 as i8, pointers as i64."""
+    """Type in shared memory of a scalar of ``type_``: i1 as i8, pointers as i64."""
     if is_pointer(type_):
         return b.i64
     return b.i8 if type_.width < 8 else type_

@@ -8,7 +8,7 @@ __all__ = ["flag"]
 
 
 def flag(op: ir.Operation, name: str) -> bool:
-    """Whether ``op`` has the attribute ``name``, as a unit or as anything but false."""
+    """True if ``op`` has the attribute ``name``, as a unit or as anything but false."""
     if name not in op.attributes:
         return False
     attribute = op.attributes[name]

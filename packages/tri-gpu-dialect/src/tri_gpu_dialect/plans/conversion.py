@@ -1,4 +1,4 @@
-"""How a tensor gets from one layout to another: by renaming registers, by shuffles, or through shared memory.
+"""Layout conversion: by renaming registers, by shuffles, or through shared memory.
 
 The conversion is a linear map from the destination's (register r, lane l, warp w) to the source's.  When
 no element leaves its warp, the map is::
@@ -92,7 +92,7 @@ class Exchange:
 
     @property
     def shuffles(self) -> bool:
-        """Whether any lane fetches from another."""
+        """True if any lane fetches from another."""
         identity = tuple(1 << i for i in range(len(self.lane_of_lane)))
         return (
             self.lane_of_lane != identity
@@ -102,7 +102,7 @@ class Exchange:
 
     @property
     def only_renames(self) -> bool:
-        """Whether the conversion makes no code at all."""
+        """True if the conversion emits no code."""
         return not self.shuffles and not any((*self.send_lane, *self.send_warp, *self.receive_lane))
 
 
@@ -134,7 +134,7 @@ class ThroughShared:
 
     @property
     def reads(self) -> LinearLayout:
-        """Where a place of the destination finds its element: (register, lane, warp, block) to (offset, block)."""
+        """Layout of the destination's reads: (register, lane, warp, block) to (offset, block)."""
         conversion = self.destination.invert_and_compose(self.shared)
         copies = self.shared.zero_masks().get(BLOCK, 0) << self.shared.in_size(OFFSET).bit_length() - 1
         bases = {name: list(conversion.packed(name)) for name in conversion.in_dims}
@@ -146,7 +146,7 @@ class ThroughShared:
 
     @property
     def crosses_blocks(self) -> bool:
-        """Whether a block reads the memory of another."""
+        """True if a block reads the memory of another."""
         owner = self.reads.sublayout(_INPUTS, [BLOCK])
         identity = tuple(1 << i for i in range(len(owner.packed(BLOCK))))
         others = (c for name in _INPUTS if name != BLOCK for c in owner.packed(name))
@@ -261,7 +261,7 @@ def _exchange(maps: _Maps) -> Exchange | None:
 
 
 def _is_copied(plan: Exchange, source: LinearLayout, element_bits: int) -> bool:
-    """Whether so many shuffles bring a thread copies that shared memory is cheaper."""
+    """True if shared memory is cheaper than the many shuffles for elements that several threads hold."""
     own = 1 << _distinct_registers(source)
     words = len(plan.rounds) * element_bits // 32
     return plan.shuffles and words >= _MANY_WORDS and len(plan.rounds) >= _COPIES * own
@@ -296,7 +296,7 @@ def _serves(p: Columns, g: Columns) -> Columns | None:
 
 
 def _select_bits(*maps: Columns) -> int:
-    """How many register bits the maps set: each costs a select per register."""
+    """Number of register bits that the maps set: each costs a select per register."""
     used = 0
     for columns in maps:
         for column in columns:
@@ -338,7 +338,7 @@ def block_memory(
     reached = gf2.Echelon.of([*own, *blocks])
 
     def within(column: int) -> int:
-        """What is left of a position in its block."""
+        """Remainder of a position within its block."""
         found = reached.solve(column)
         assert found is not None
         return gf2.apply(own, found & (1 << len(own)) - 1)

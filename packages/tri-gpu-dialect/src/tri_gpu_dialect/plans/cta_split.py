@@ -1,4 +1,5 @@
-"""How the blocks of a cluster should share what a kernel loads and stores, so that dots need nothing of each other.
+"""Split over the CTAs of a cluster of the tensors that a kernel loads and stores, such that dots exchange
+nothing.
 
 A dot's result is split over the blocks by rows and columns, its left operand by rows, its right one by columns; along the
 other dimension blocks hold copies.  What is loaded for an operand, and computed from it element by element, is split so, and
@@ -26,7 +27,7 @@ _HORIZON = 256
 
 
 def dot_blocks(dot: ir.Operation) -> ClusterBases:
-    """How the blocks of a cluster share the result of ``dot`` on the matrix unit; empty for one block."""
+    """Split over the CTAs of a cluster of the result of ``dot`` on the matrix unit; empty for one block."""
     num_ctas = number_of_module(dot, "ttg.num-ctas")
     if num_ctas == 1:
         return ()

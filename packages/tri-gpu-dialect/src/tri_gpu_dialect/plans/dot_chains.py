@@ -1,4 +1,4 @@
-"""Which dots read each other's results: their dots are best shared by rows alone."""
+"""Chains of dots that read each other's results: best split by rows alone."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ class Cut:
 
 
 def cut(encoding: Encoding, shape: Shape, bits: int) -> Cut | None:
-    """How a tensor of ``shape``, elements of ``bits``, is cut in two without moving anything; None: it cannot be.
+    """Split of a tensor of ``shape``, elements of ``bits``, in two halves without data movement; None if
+    impossible.
 
     Along the last dimension if rows stay as long as :data:`ROW_BYTES`, else along another, first ones first.
     """

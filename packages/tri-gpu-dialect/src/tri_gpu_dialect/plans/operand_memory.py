@@ -63,14 +63,18 @@ def operand_memory(
 
 
 def is_read_in_rows(encoding: Encoding | None) -> bool:
-    """Whether a tensor in ``encoding`` is read by matrix loads across k: places of its elements say nothing of conflicts then."""
+    """True if matrix loads read a tensor in ``encoding`` along k: the places of its elements do not determine
+    conflicts then.
+    """
     if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):
         return False
     return encoding.parent.reads_rows(encoding.op_idx, encoding.k_width)
 
 
 def registers_taken(encoding: Encoding | None) -> int:
-    """How many registers of a tensor in ``encoding``, one after the other, a matrix instruction takes; 1 where none reads it."""
+    """Number of consecutive registers of a tensor in ``encoding`` that a matrix instruction reads; 1 if none
+    reads it.
+    """
     if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):
         return 1
     return encoding.parent.fragment(encoding.op_idx, encoding.k_width).in_size(REGISTER)
@@ -111,7 +115,7 @@ def memory_by_cycles(
 def _memory_across(
     writer: LinearLayout, reader: LinearLayout, read: TransposingRead, bits: int, banks: Banks
 ) -> tuple[int, LinearLayout] | None:
-    """What accesses of the best memory for ``read`` cost, and that memory."""
+    """Cost of accesses with the best memory layout for ``read``, and that layout."""
     made, addressed = for_transposing(writer, reader, read, bits, banks), read.addressed(reader, bits)
     if made is None or addressed is None:
         return None

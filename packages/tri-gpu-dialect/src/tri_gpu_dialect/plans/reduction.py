@@ -1,4 +1,5 @@
-"""How a reduction along one axis runs: within threads, then across lanes, then across warps, then across blocks.
+"""Plan of a reduction along one axis: within threads, then across lanes, then across warps, then across
+blocks.
 
 A layout sends (register, lane, warp) bits to coordinates.  Inputs that change only the coordinate along
 the axis hold the elements to be combined; inputs that change nothing hold copies, which must not be
@@ -40,7 +41,7 @@ class ReductionPlan:
 
     @property
     def partials(self) -> int:
-        """How many warps contribute to a result."""
+        """Number of warps that contribute to a result."""
         return 1 << len(self.warp_masks)
 
     def scratch_bytes(self, element_bytes: Sequence[int]) -> int:

@@ -1,4 +1,4 @@
-"""How an inclusive scan along one axis runs: one step per bit of the coordinate, the lowest first.
+"""Plan of an inclusive scan along one axis: one step per bit of the coordinate, the lowest first.
 
 After the steps for the bits below k, every element knows the scan within its aligned block of ``2 ** k``
 and the block's total.  The step for bit k takes the total of the block that differs in bit k alone: the

@@ -70,7 +70,9 @@ class NeedsScratch(Trait):
 
 @dataclass(frozen=True)
 class ScratchMeasure:
-    """What lowering an op takes: ``bytes(op)`` of shared memory (0: none, for this op), at a multiple of ``alignment`` bytes."""
+    """Scratch memory of an op's lowering: ``bytes(op)`` of shared memory (0: none, for this op), at a
+    multiple of ``alignment`` bytes.
+    """
 
     bytes: Callable[[ir.Operation], int]
     alignment: int = _ALIGNMENT
@@ -236,7 +238,7 @@ def _tensormap(_: ir.Operation) -> int:
 
 
 def _descriptor(op: ir.Operation) -> int:
-    """What it will take when ``create-tensormaps`` has run."""
+    """Bytes of scratch memory after ``create-tensormaps`` has run."""
     return 0 if known_at_launch(op) else _TENSORMAP_BYTES
 
 

@@ -46,5 +46,7 @@ def joined(layout: LinearLayout) -> LinearLayout:
 
 
 def interchangeable(one: LinearLayout, other: LinearLayout) -> bool:
-    """Whether registers in one layout may stand for any others: as many, with copies in the same places."""
+    """True if registers in one layout may replace those in the other: as many, with copies in the same
+    places.
+    """
     return one.in_sizes == other.in_sizes and one.zero_masks() == other.zero_masks()

@@ -1,4 +1,4 @@
-"""What backends say to the shared passes: typed records of choices, a module for each family."""
+"""Choices of backends for the shared passes: typed records, a module for each family."""
 
 from tri_gpu_dialect.policies.async_dots import AsyncInstruction, OperandMemory
 from tri_gpu_dialect.policies.async_units import AsyncPolicy, BlockCopies, Specialization

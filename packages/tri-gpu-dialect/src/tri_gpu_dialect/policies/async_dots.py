@@ -32,7 +32,7 @@ OperandMemory = Callable[[int, Shape, int], SharedEncoding | None]
 
 @dataclass(frozen=True)
 class OperandSource:
-    """Where an instruction finds an operand: laid out as ``encoding``, or (None) in registers."""
+    """Location of an instruction's operand: shared memory laid out as ``encoding``, or (None) registers."""
 
     encoding: SharedEncoding | None
 
@@ -73,7 +73,7 @@ class AsyncInstruction(MatrixInstruction):
         return self.sources(dot) is not None
 
     def sources(self, dot: ir.Operation) -> tuple[OperandSource, OperandSource] | None:
-        """How it gets the operands of ``dot``; None where it cannot, or lacks warps.
+        """Locations of the operands of ``dot``; None if unsupported, or for too few warps.
 
         What is computed from another dot's result, element by element, stays in registers if it may, and is left to
         other instructions by one that is transposed: these have rows in a thread where the other dot has columns.
@@ -120,7 +120,7 @@ class WarpGroup:
     columns: tuple[int, int]
 
     def split(self, shape: Shape, num_warps: int, *, whole_rows: bool) -> Shape:
-        """How groups share a result of ``shape``: a count of warps per dimension.
+        """Split of a result of ``shape`` over warp groups: a count of warps per dimension.
 
         No group goes idle if that can be; then each reads as few operand elements as can be.  ``whole_rows``: see
         :func:`split_warps`.

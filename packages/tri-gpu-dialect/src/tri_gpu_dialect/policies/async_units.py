@@ -1,4 +1,6 @@
-"""What a backend says about hardware with asynchronous units: the family of choices of :mod:`tri_gpu_dialect.async_units`."""
+"""Choices of a backend for hardware with asynchronous units: the family of
+:mod:`tri_gpu_dialect.async_units`.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,20 @@ _WARP_SPECIALIZE = "tt.warp_specialize"
 
 @runtime_checkable
 class BlockCopies(Protocol):
-    """What a target's copies between tensor descriptors and shared memory can do."""
+    """Capabilities of a target's copies between tensor descriptors and shared memory."""
 
     def refuses(self, maker: ir.Operation) -> str | None:
-        """Why they cannot do what the descriptor of a ``tt.make_tensor_descriptor`` is used for; None: they can."""
+        """Reason that copies do not support a use of the descriptor of a ``tt.make_tensor_descriptor``; None
+        if they do.
+        """
         ...
 
     def encoding(self, descriptor: TensorDescType) -> SharedEncoding:
-        """How a block of ``descriptor`` should lie in a buffer where nobody wants anything of it."""
+        """Default encoding of a block of ``descriptor`` in a buffer whose users require none."""
         ...
 
     def suits(self, descriptor: TensorDescType, encoding: SharedEncoding) -> bool:
-        """Whether a block can be copied to and from a buffer of ``encoding``."""
+        """True if a block can be copied to and from a buffer of ``encoding``."""
         ...
 
     def alignment(self, descriptor: TensorDescType, encoding: SharedEncoding) -> int:
@@ -89,6 +93,8 @@ class AsyncPolicy(TypedFields):
 
 
 def asks_to_specialize(function: ir.Operation) -> bool | None:
-    """What the loops of ``function`` say about warp specialisation; None: nothing.  One that asks for it decides."""
+    """Request of the loops of ``function`` for warp specialisation; None if there is none.  One that asks for
+    it decides.
+    """
     words = [op.attributes[_WARP_SPECIALIZE] for op in all_ops(function) if _WARP_SPECIALIZE in op.attributes]
     return any(str(word) != "false" for word in words) if words else None

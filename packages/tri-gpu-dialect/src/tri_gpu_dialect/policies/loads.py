@@ -1,4 +1,4 @@
-"""What a policy says about loads of pipelined loops: the protocol of the strategies by which they reach their use."""
+"""Policy for loads of pipelined loops: the protocol of the strategies that bring them to their use."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ __all__ = ["LoadStrategy"]
 
 @runtime_checkable
 class LoadStrategy(Protocol):
-    """How a load of a pipelined loop reaches its use; :mod:`tri_gpu_dialect.transforms.pipeline.strategies` has those that there are."""
+    """Strategy that brings a load of a pipelined loop to its use; implementations:
+    :mod:`tri_gpu_dialect.transforms.pipeline.strategies`.
+    """
 
     def check(self, target: Target | None) -> None:
         """Raise PluginError, with the field and a remedy, where the memories of ``target`` (None: unknown) cannot serve it."""
 
     def suits(self, load: ir.Operation, axes: AxisInfos, rules: LayoutRules) -> bool:
-        """Whether ``load`` can be brought to its use so; ``axes``: what is known of the function's values; ``rules``: the
-        target's of layouts."""
+        """True if the strategy supports ``load``; ``axes``: the function's axis information; ``rules``: the
+        target's of layouts.
+        """
 
     def pipeline(self, asked: Any) -> None:
         """Rewrite the loop of ``asked``, or say in a remark why not, or why in fewer stages than were asked for.

@@ -67,11 +67,11 @@ class MatrixInstruction:
         return self.encoding.spread(shape, warps)
 
     def split(self, shape: Shape, num_warps: int, *, whole_rows: bool) -> Shape:
-        """How ``num_warps`` share a result of ``shape``: a count per dimension."""
+        """Split of a result of ``shape`` over ``num_warps``: a count per dimension."""
         return split_warps(shape, self.shape[:2], num_warps, whole_rows=whole_rows)
 
     def computes(self, dot: ir.Operation) -> bool:
-        """Whether it can have the operands of ``dot``, whose types and shape it fits."""
+        """True if it supports the operands of ``dot``, whose types and shape it fits."""
         return True
 
     def operand(self, index: int, result: MatrixEncoding) -> DotOperand:
@@ -110,7 +110,9 @@ def _source(value: ir.Value) -> ir.Operation | None:
 
 
 def _keeps_places(op: ir.Operation) -> bool:
-    """Whether each element of the results of ``op`` is made of the operands' elements at its index, in any layout."""
+    """True if each element of the results of ``op`` depends only on the operands' elements at its index, in
+    any layout.
+    """
     return isinstance(op.opview, ConvertLayoutOp) or (maps_elements(op.name) and pack_of(op) == 1)
 
 
@@ -132,7 +134,7 @@ def contiguous_dimension(value: ir.Value) -> int:
 
 
 def _is_loaded(value: ir.Value) -> bool:
-    """Whether ``value`` is a load's, each element perhaps changed by itself: no row or number that was broadcast."""
+    """True if ``value`` is loaded, perhaps through elementwise ops: no broadcast row or scalar."""
     op = _source(value)
     while op is not None and not isa(op, LoadOp, DescriptorLoadOp):
         op = (
@@ -158,7 +160,7 @@ def is_copied_in_loop(value: ir.Value, stages: int) -> bool:
 
 
 def is_made_of_dot(value: ir.Value) -> bool:
-    """Whether ``value`` is computed from a dot's result by elementwise ops alone."""
+    """True if ``value`` is computed from a dot's result by elementwise ops alone."""
     ahead, seen = [value], {value}
     while ahead and len(seen) < _HORIZON:
         op = _source(ahead.pop())
@@ -187,7 +189,8 @@ def _gives(row: MatrixInstruction, element: str) -> bool:
 
 
 def split_warps(shape: Shape, tile: tuple[int, int], num_warps: int, *, whole_rows: bool) -> Shape:
-    """How ``num_warps`` share a result of ``shape`` made of instruction tiles ``m x n``: a count per dimension.
+    """Split of a result of ``shape`` made of instruction tiles ``m x n`` over ``num_warps``: a count per
+    dimension.
 
     No warp goes idle if that can be; then warps read as few operand elements as can be, which is the case for
     shares near a square.  With ``whole_rows`` warps split rows only as long as there are some: a result that

@@ -1,4 +1,5 @@
-"""What a policy says about operands that matrix instructions read from shared memory element by element: how they lie there.
+"""Policy for operands that matrix instructions read from shared memory element by element: their memory
+layout.
 
 Operands that matrix loads read lie as these want them; no choice is asked for them.
 """
@@ -61,7 +62,9 @@ class InRows:
 
 @dataclass(frozen=True)
 class ByCycles(InRows):
-    """What writer and reader access in the fewest cycles, in whatever order, for targets that read operands by plain accesses."""
+    """Memory layout with the fewest access cycles for writer and reader, in any order, for targets that read
+    operands by plain accesses.
+    """
 
     def once(self, tensor: Written, reader: LinearLayout, operand: Encoding | None) -> SharedEncoding:
         """See :class:`OperandLayout`."""

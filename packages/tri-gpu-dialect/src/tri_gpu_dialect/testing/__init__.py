@@ -1,4 +1,4 @@
-"""What tests of layouts and lowerings share, here and in the packages of vendors (extra ``testing``)."""
+"""Helpers for tests of layouts and lowerings, here and in the packages of vendors (extra ``testing``)."""
 
 from __future__ import annotations
 

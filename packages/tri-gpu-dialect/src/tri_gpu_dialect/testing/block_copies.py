@@ -29,7 +29,7 @@ class ReferenceBlockCopies:
         return SwizzledShared(1, 1, 1, tuple(reversed(range(len(descriptor.block_type.shape)))))
 
     def suits(self, descriptor: TensorDescType, encoding: SharedEncoding) -> bool:
-        """What has rows in the descriptor's order."""
+        """True if the buffer's rows are in the descriptor's order."""
         order = tuple(reversed(range(len(descriptor.block_type.shape))))
         return isinstance(encoding, SwizzledShared) and encoding.order == order
 

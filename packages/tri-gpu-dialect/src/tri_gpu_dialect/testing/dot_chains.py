@@ -143,13 +143,13 @@ class Machine:
     beside: int = 0
 
     def run(self, function: ir.Operation, *numbers: int) -> list[Any]:
-        """What ``function`` gives if its loops run to ``numbers``."""
+        """Results of ``function`` if its loops run to ``numbers``."""
         block = function.regions[0].blocks[0]
         self.values.update(zip(block.arguments, ["start", *numbers], strict=True))
         return self.block(block)
 
     def block(self, block: ir.Block) -> list[Any]:
-        """What the terminator of ``block`` forwards."""
+        """Operands of the terminator of ``block``."""
         for op in block_ops(block):
             given = [self.values[v] for v in op.operands]
             if op.name in ("scf.yield", "tt.return"):

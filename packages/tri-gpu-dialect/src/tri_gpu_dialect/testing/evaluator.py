@@ -1,4 +1,4 @@
-"""What a TTIR or TTGIR function computes, on NumPy, whatever its layouts are.
+"""Evaluator of TTIR and TTGIR functions on NumPy, independent of layouts.
 
 One program at a time, whole tensors at once.  Made for tests of passes that must not change results; so an
 op that is not known is an error, and memory is a list of arrays: the pointer parameters, in order.  A

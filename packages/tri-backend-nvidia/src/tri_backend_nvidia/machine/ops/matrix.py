@@ -37,7 +37,7 @@ class MmaOp(MachineOp, dialect=NVM, name="mma"):
     kinds: ir.StringAttr
 
     def counts(self) -> tuple[int, int, int]:
-        """How many registers left operand, right operand and accumulator have."""
+        """Number of registers of left operand, right operand and accumulator."""
         left, right, total = ir.DenseI32ArrayAttr(self.operation.attributes["operandSegmentSizes"])
         return left, right, total
 

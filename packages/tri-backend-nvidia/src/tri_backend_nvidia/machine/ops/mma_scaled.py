@@ -40,7 +40,7 @@ class ScaledMmaOp(MachineOp, dialect=NVM, name="mma_scaled"):
     selectors: Any
 
     def counts(self) -> tuple[int, int, int]:
-        """How many registers left operand, right operand and accumulator have."""
+        """Number of registers of left operand, right operand and accumulator."""
         left, right, total, *_ = ir.DenseI32ArrayAttr(self.operation.attributes["operandSegmentSizes"])
         return left, right, total
 

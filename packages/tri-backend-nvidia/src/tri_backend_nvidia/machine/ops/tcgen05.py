@@ -53,7 +53,7 @@ KINDS: dict[str, tuple[int, dict[str, int]]] = {
 
 @dataclass(frozen=True)
 class InstructionDescriptor:
-    """What one ``tcgen05.mma`` computes: ``m x n`` of PTX types ``a`` and ``b``, 32 bytes along k.
+    """Shape and types of one ``tcgen05.mma``: ``m x n`` of PTX types ``a`` and ``b``, 32 bytes along k.
 
     ``a_rows``, ``b_rows``: whether rows of memory run along k (K-major), else along m or n.
     """
@@ -228,7 +228,7 @@ class TensorMemoryWaitOp(MachineOp, dialect=NVM, name="tcgen05_wait"):
         return b.inline_asm(body, ",".join(constraints), operands, results, convergent=True)
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """What was read, in place of undefined values."""
+        """Values that were read, in place of undefined ones."""
         from tri_backend_nvidia.machine.simulation import tcgen05 as tcgen05_simulation
 
         return tcgen05_simulation.wait(cta, text(self.kind), operands)

@@ -137,7 +137,7 @@ class OrderedBarrierOp(MachineOp, dialect=NVM, name="ordered_barrier"):
 
 
 class ElectOp(MachineOp, dialect=NVM, name="elect"):
-    """Whether this is the one lane of its warp that is chosen (``elect.sync``), i1; all lanes ask."""
+    """Predicate (i1) of the elected lane of a warp (``elect.sync``); all lanes must execute it."""
 
     result: Out
 
@@ -171,7 +171,7 @@ class SetRegistersOp(MachineOp, dialect=NVM, name="set_registers"):
 
 
 class GridDependencyOp(MachineOp, dialect=NVM, name="griddepcontrol"):
-    """What orders this grid and its neighbours on the stream: ``wait`` or ``launch_dependents``."""
+    """Dependency between this grid and its neighbours on the stream: ``wait`` or ``launch_dependents``."""
 
     what: ir.StringAttr
 

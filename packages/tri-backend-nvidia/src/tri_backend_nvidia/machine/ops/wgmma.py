@@ -28,7 +28,7 @@ _SIXTEEN_BITS = ("f16", "bf16")
 
 @dataclass(frozen=True)
 class WgmmaShape:
-    """What one ``wgmma`` computes: ``m64nNkK`` of PTX types ``a``, ``b`` and ``accumulator``.
+    """Shape and types of one ``wgmma``: ``m64nNkK`` of PTX types ``a``, ``b`` and ``accumulator``.
 
     ``a_rows``, ``b_rows``: whether rows of memory run along k (K-major), else along m or n.
     """
@@ -62,7 +62,7 @@ class WgmmaShape:
         return f"wgmma.mma_async.sync.aligned.m64n{self.n}k{self.k}.{self.accumulator}.{self.a}.{self.b}"
 
     def immediates(self, *, a_in_memory: bool) -> str:
-        """What follows the predicate: signs, and transpositions where the types allow them."""
+        """Immediates after the predicate: signs, and transpositions where the types allow them."""
         if self.accumulator == "s32":
             return ""
         if self.a not in _SIXTEEN_BITS:
@@ -94,7 +94,7 @@ class WgmmaOp(MachineOp, dialect=NVM, name="wgmma"):
     steps: Any
 
     def counts(self) -> tuple[int, int]:
-        """How many registers the accumulator and A have."""
+        """Number of registers of the accumulator and A."""
         total, a, _, _ = ir.DenseI32ArrayAttr(self.operation.attributes["operandSegmentSizes"])
         return total, a
 

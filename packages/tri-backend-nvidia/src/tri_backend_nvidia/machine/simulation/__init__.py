@@ -1,1 +1,1 @@
-"""What the machine ops do in the simulator, in NumPy, by the manuals' tables alone."""
+"""Simulation of the machine ops, in NumPy, from the manuals' tables alone."""

@@ -1,4 +1,4 @@
-"""What the machine ops of clusters do in the simulator."""
+"""Simulation of the machine ops of clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the conversion instructions do, in NumPy: for the simulation of ``nvm.convert``."""
+"""Simulation of the conversion instructions (``nvm.convert``), in NumPy."""
 
 from __future__ import annotations
 

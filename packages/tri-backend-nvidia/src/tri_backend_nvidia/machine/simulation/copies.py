@@ -87,7 +87,7 @@ def start(
 
 
 def _late_source(cta: object, source: Array, size: Array, active: Array) -> Callable[[int], Array] | None:
-    """What reads a word of a copy as late as it may be read; None where it is read at the start."""
+    """Function that reads a word of a copy as late as allowed; None if it is read at the start."""
     if not isinstance(cta, CTA) or not cta.is_late():
         return None
     memory = cta.memory(_GLOBAL)

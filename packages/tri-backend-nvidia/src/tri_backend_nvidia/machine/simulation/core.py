@@ -1,4 +1,4 @@
-"""What the machine ops do, in NumPy, over all threads of a CTA at once.
+"""Simulation of the machine ops, in NumPy, over all threads of a CTA at once.
 
 Apart from the ops, because importing NumPy takes longer than compiling a kernel.
 """
@@ -227,7 +227,7 @@ def _atomic(
 
 
 def _semantics(order: str) -> Semantics:
-    """What an instruction of memory order and scope ``order`` does between programs."""
+    """Semantics between programs of an instruction with memory order and scope ``order``."""
     names = order.strip(".").split(".")
     return Semantics.named(names[0], names[-1])
 

@@ -1,4 +1,5 @@
-"""Which copies may still read a tensor map, for the thread that writes it again: those that it has not waited for itself.
+"""Tracking of copies that may still read a tensor map, for the thread that rewrites it: those it has not
+waited for itself.
 
 The simulator's copies take what they need of a map when they start; on a device they read it later, until they are done.
 """
@@ -60,7 +61,9 @@ def waits(cta: CTA, barrier: int, parity: int) -> None:
 
 
 def reads_left(cta: CTA, place: int, thread: int) -> int:
-    """How many barriers' loads, and stores, through the map at ``place`` ``thread`` has not waited for."""
+    """Number of barriers' loads, and of stores, through the map at ``place`` that ``thread`` has not waited
+    for.
+    """
     state = _of(cta)
     pending = [
         barrier

@@ -1,4 +1,4 @@
-"""What the machine ops of matrices do, in NumPy, over all threads of a CTA at once."""
+"""Simulation of the machine ops of matrices, in NumPy, over all threads of a CTA at once."""
 
 from __future__ import annotations
 

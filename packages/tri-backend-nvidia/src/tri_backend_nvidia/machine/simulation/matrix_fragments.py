@@ -1,4 +1,4 @@
-"""Which element of a matrix each register of each lane has, for ``mma.sync``: the manual's formulas.
+"""Fragments of ``mma.sync``: the matrix element of each (register, lane), by the manual's formulas.
 
 PTX ISA 9.7.14.5, "Matrix Fragments for mma.m16n8k16 with floating point type" and the sections after it.  The simulator
 computes by these and by nothing else: they share no line with the layouts that the compiler uses

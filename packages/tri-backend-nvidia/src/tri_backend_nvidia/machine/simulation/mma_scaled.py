@@ -1,4 +1,4 @@
-"""What ``mma.sync`` with block scales does, in NumPy: scales where the manual's figures have them in lanes.
+"""Simulation of ``mma.sync`` with block scales, in NumPy: scales are in lanes as in the manual's figures.
 
 PTX ISA, section "Block Scaling for mma.sync".  Nothing is shared with the compiler's layouts.
 """

@@ -1,4 +1,4 @@
-"""What ``tcgen05`` does, in NumPy: by the manual's tables alone, through matrix descriptors, and late.
+"""Simulation of ``tcgen05``, in NumPy: from the manual's tables alone, through matrix descriptors, and late.
 
 PTX ISA 9.0, 9.7.16: "Tensor Memory" (addresses, which warp may access which lanes), "Shared memory descriptor", "Data Path
 Layout Organization" (layout D: row i of an accumulator of 128 rows is in lane i), "Memory Consistency Model".  Nothing
@@ -346,7 +346,8 @@ def check_accumulators(
 
 @dataclass(frozen=True)
 class Reading:
-    """How an operand of ``extent`` rows (m or n) lies in memory: elements of ``size`` bytes, rows ``along_k`` or across.
+    """Memory layout of an operand of ``extent`` rows (m or n): elements of ``size`` bytes, rows ``along_k``
+    or across.
 
     ``values`` makes numbers of bytes; of each 16 bytes the first ``piece`` are read.
     """
@@ -478,6 +479,8 @@ def _landed(cta: CTA, state: State, dot: Dot) -> None:
 
 
 def fence(cta: SimulatedCTA, kind: str) -> None:
-    """What the active threads did before is ordered with what others do after; the same for what they do later."""
+    """Order the active threads' earlier accesses before later ones of others, and the same for their own
+    later ones.
+    """
     real, state = state_of(cta)
     (state.before if kind == "before_thread_sync" else state.after)[real.active] = state.tick

@@ -1,4 +1,5 @@
-"""What block-scaled dots of ``tcgen05`` do, in NumPy: scales where the manual's figures have them in tensor memory.
+"""Simulation of block-scaled dots of ``tcgen05``, in NumPy: scales are in tensor memory as in the manual's
+figures.
 
 PTX ISA 9.0, 9.7.16.10.7, "Block Scaling" (figures "Layout of scale factor A/B matrix"), and 9.7.16.4.3, "Packing formats of
 elements in shared memory": e2m1 beside other types takes 8 bytes of each 16.  Nothing is shared with the compiler's layouts.

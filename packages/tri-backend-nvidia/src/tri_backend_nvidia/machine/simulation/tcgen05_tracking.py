@@ -1,4 +1,4 @@
-"""What the simulator knows of a CTA's tensor memory, and what it refuses: see :mod:`tcgen05_simulation`."""
+"""Simulator state of a CTA's tensor memory, and the errors it reports: see :mod:`tcgen05_simulation`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Dot:
 
 @dataclass
 class Stamps:
-    """Who touched the quarters and columns of tensor memory last: thread, clock, own tick, and op."""
+    """Last accesses to the quarters and columns of tensor memory: thread, clock, own tick, and op."""
 
     shape: tuple[int, ...]
     thread: Array = field(init=False)
@@ -203,7 +203,9 @@ def check_dots(
 
 
 def check_stamps(cta: CTA, state: State, thread: int, stamps: Stamps, place: Any, what: str) -> None:
-    """What others did at ``place`` must be ordered before what ``thread`` does now, by threads and by fences."""
+    """Check that earlier accesses at ``place`` by others are ordered before the current one of ``thread``, by
+    threads and by fences.
+    """
     own, warp = stamps.thread[place], thread // WARP
     others = (own >= 0) & (own // WARP != warp)
     if not others.any():

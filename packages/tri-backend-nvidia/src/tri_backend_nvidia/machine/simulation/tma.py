@@ -82,7 +82,7 @@ def _map(cta: CTA, address: Array, thread: int) -> TensorMap:
 
 
 def swizzled_places(address: int, nbytes: int, swizzle: int) -> Array:
-    """Where the bytes of a box at ``address`` go, relative to it; ``swizzle`` in bytes, 0 for none."""
+    """Places of the bytes of a box at ``address``, relative to it; ``swizzle`` in bytes, 0 for none."""
     at = address + np.arange(nbytes)
     return (at ^ (((at >> 7) & _SWIZZLE_BITS[swizzle]) << 4)) - address
 
@@ -195,7 +195,7 @@ def _fetched(cta: CTA, tensor: TensorMap, coordinates: Sequence[int], thread: in
 
 
 def _fill(tensor: TensorMap) -> Array:
-    """What is outside of the tensor, the bytes of a row of a box, (elements, bytes of an element)."""
+    """Fill value outside of the tensor: the bytes of a row of a box, (elements, bytes of an element)."""
     word = np.array([_NAN_WORD if tensor.nan else 0], "<u4").view(np.uint8)
     return np.resize(word, (tensor.counts[0], tensor.element_bytes))
 

@@ -1,4 +1,4 @@
-"""What ``wgmma`` does, in NumPy: by the manual's figures alone, through matrix descriptors, and late.
+"""Simulation of ``wgmma``, in NumPy: from the manual's figures alone, through matrix descriptors, and late.
 
 PTX ISA 9.7.15: fragments of the registers (9.7.15.5.1, "Register Fragments and Shared Memory Matrix Layouts"), the
 canonical layouts, the matrix descriptor.  None of it is shared with the layouts that the compiler uses, so a wrong

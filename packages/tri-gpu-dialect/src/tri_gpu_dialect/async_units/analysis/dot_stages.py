@@ -86,7 +86,7 @@ class DotStages:
 
 
 def _source(value: ir.Value) -> ir.Value:
-    """What ``value`` is copies of: those share registers."""
+    """Original of ``value``, through copies, which share its registers."""
     while (op := defining_op(value)) is not None and replicates(op):
         value = source_of(op)
     return value
@@ -121,7 +121,7 @@ class _Body:
         return [i for i, op in enumerate(self.ops) if isa(op, WarpGroupDotOp)]
 
     def users(self, value: ir.Value) -> Iterator[tuple[int | None, int]]:
-        """Who uses ``value``: an op by number, or None and the number of the carried value that it becomes."""
+        """Users of ``value``: the index of an op, or None and the index of the iter_arg that it becomes."""
         for use in value.uses:
             op = use.owner.operation
             if op == self.end:
@@ -132,7 +132,7 @@ class _Body:
             yield self.number[op], use.operand_number
 
     def used(self, i: int) -> list[ir.Value]:
-        """What op ``i`` uses."""
+        """Values that op ``i`` reads."""
         return [v for inner in all_ops(self.ops[i]) for v in inner.operands]
 
     def maker(self, value: ir.Value) -> int | None:
@@ -149,7 +149,7 @@ class _Body:
         return number - 1 if number else None
 
     def is_inside(self, value: ir.Value) -> bool:
-        """Whether ``value`` differs from iteration to iteration."""
+        """True if ``value`` varies from iteration to iteration."""
         if isinstance(value.owner, ir.Block):
             return bool(value.owner == self.block)
         return value.owner.operation in self.number
@@ -197,12 +197,14 @@ class _Body:
 
 
 def _is_scalar(op: ir.Operation) -> bool:
-    """Whether ``op`` computes numbers or views of buffers, and does nothing else."""
+    """True if ``op`` computes scalars or views of buffers, without side effects."""
     return (is_rematerializable(op) or is_view(op)) and all(tensor_info(r.type) is None for r in op.results)
 
 
 def _is_packing(op: ir.Operation) -> bool:
-    """Whether ``op`` gives an operand in registers its type and layout: done when the registers of the one before are free."""
+    """True if ``op`` converts the type or layout of a register operand: scheduled once the previous operand's
+    registers are free.
+    """
     return is_cast(op) or isa(op, ConvertLayoutOp)
 
 
@@ -216,7 +218,7 @@ def _waits(op: ir.Operation) -> list[ir.Operation]:
 
 @dataclass
 class _Division:
-    """Which ops and carried values are late, found step by step."""
+    """Partition of ops and iter_args into early and late, found by fixpoint iteration."""
 
     body: _Body
     late_dots: set[int]
@@ -249,7 +251,7 @@ class _Division:
         )
 
     def refused(self) -> Refusal | None:
-        """What the ops do that forbids it."""
+        """Refusal because of an op of the body; None if there is none."""
         body = self.body
         if all(i in self.late for i in body.dots):
             return Refusal("every dot of an iteration needs the accumulators of the one before", body.loop)
@@ -281,7 +283,7 @@ class _Division:
         )
 
     def buffers(self) -> Refusal | None:
-        """Whether what late dots read stays until the next iteration."""
+        """Refusal if memory that late dots read is overwritten before the next iteration; None otherwise."""
         read = self.late_roots()
         for op in self.body.ops:
             if isa(op, LocalAllocOp) and op.results[0] in read:
@@ -337,11 +339,11 @@ class _Division:
         self.late_args |= args
 
     def uses_are_late(self, value: ir.Value) -> bool:
-        """Whether late ops alone use ``value``."""
+        """True if all users of ``value`` are late."""
         return all(user is not None and user in self.late for user, _ in self.body.users(value))
 
     def sink(self) -> None:
-        """What late ops alone use of early ones, and takes more registers than what it is computed from, is late."""
+        """Make early ops late if all their users are late and they need more registers than their operands."""
         for i in reversed(range(len(self.body.ops))):
             op = self.body.ops[i]
             # a conversion may go through shared memory: a late dot should not wait for that
@@ -359,20 +361,20 @@ class _Division:
                 self.late.add(i)
 
     def is_forwarded(self, value: ir.Value) -> bool:
-        """Whether ``value`` is there for late ops anyway."""
+        """True if ``value`` is available to late ops anyway."""
         if not self.body.is_inside(value):  # others, after the loop, may use it too
             return True
         return any(user in self.late for user, _ in self.body.users(value) if user is not None)
 
     def is_early(self, value: ir.Value) -> bool:
-        """Whether ``value`` is of this iteration and early."""
+        """True if ``value`` belongs to the current iteration and is early."""
         if not self.body.is_inside(value):
             return False
         made, carried = self.body.maker(value), self.body.carried(value)
         return made not in self.late if made is not None else carried not in self.late_args
 
     def forwarded(self) -> tuple[ir.Value, ...]:
-        """What late ops use of early ones, and what late carried values become of them."""
+        """Early values that late ops read or that late iter_args become."""
         found = [v for i in sorted(self.late) for v in self.body.used(i) if self.is_early(v)]
         ends = [self.body.end.operands[k] for k in sorted(self.late_args)]
         return tuple(dict.fromkeys([*found, *(v for v in ends if self.is_early(v))]))

@@ -1,4 +1,4 @@
-"""Whether a loop's last late stage can run beside the next loop's first early one: two loops that are one in two pieces.
+"""Overlap of one loop's last late stage with the next loop's first early stage: a single loop split in two.
 
 Causal attention goes over keys without a mask, then with one: the bodies differ in their early stages, while the late ones, the second
 dot, are the same op by op.  What the first loop hands to its late stage then fits that of the second.
@@ -61,17 +61,17 @@ class _Likeness:
         self.known.update((left[k], right[k]) for k in self.one.late_args)
 
     def ops(self) -> bool:
-        """Whether late ops are alike, one after the other."""
+        """True if the late ops of both match pairwise, in order."""
         pairs = zip(sorted(self.one.late), sorted(self.other.late), strict=True)
         return all(self.op(self.one.ops[i], self.other.ops[j]) for i, j in pairs)
 
     def ends(self) -> bool:
-        """Whether late carried values become the same."""
+        """True if the late iter_args of both get matching values."""
         left, right = (terminator(each.loop.regions[0].blocks[0]).operands for each in (self.one, self.other))
         return self.values([left[k] for k in self.one.late_args], [right[k] for k in self.one.late_args])
 
     def op(self, left: ir.Operation, right: ir.Operation) -> bool:
-        """Whether two ops do the same with values that correspond; if so, their results do."""
+        """True if both ops are the same computation on corresponding values; their results then correspond."""
         if left.name != right.name or len(left.regions) or len(right.regions):
             return False
         if _attributes(left) != _attributes(right) or [r.type for r in left.results] != [
@@ -84,11 +84,11 @@ class _Likeness:
         return True
 
     def values(self, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> bool:
-        """Whether values correspond; those that are forwarded do when they are seen for the first time."""
+        """True if the values correspond pairwise; forwarded values do at first sight."""
         return len(left) == len(right) and all(map(self.value, left, right))
 
     def value(self, left: ir.Value, right: ir.Value) -> bool:
-        """Whether two values correspond."""
+        """True if the two values correspond."""
         if left in self.known:
             return bool(self.known[left] == right)
         if left in self.one.forwarded:

@@ -1,4 +1,4 @@
-"""How loaded blocks lie in a ring's stages, and from where to where in its block a stage is in use.
+"""Layout of loaded blocks in a ring's stages, and the interval of its block over which a stage is in use.
 
 What becomes of a loaded block decides: buffers of dots are views of the stage, if a copy can fill a stage so that
 they are; anything else is read from the stage into registers.
@@ -30,7 +30,8 @@ __all__ = ["RingUse", "SlotBuffer", "is_inside", "ring_use", "slot_buffer", "use
 
 @dataclass(frozen=True)
 class SlotBuffer:
-    """What ``load`` is copied to: a buffer of ``encoding`` per stage, of ``bytes`` bytes in each block, at multiples of ``alignment``.
+    """Destination of ``load``: a buffer of ``encoding`` per stage, of ``bytes`` bytes in each block, at
+    multiples of ``alignment``.
 
     ``views``: the allocations that become views of the stage, each with the order of the transpose between, or None.
     """
@@ -114,7 +115,7 @@ class RingUse:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What a stage holds."""
+        """Properties of the contents of a stage."""
         return tuple((b.encoding, b.load.results[0].type.shape, b.bytes) for b in self.buffers)
 
     @property
@@ -134,7 +135,7 @@ class RingUse:
 
 
 def ring_use(ring: Ring, consumer: Demand, copies: BlockCopies) -> RingUse | Refusal:
-    """When ``consumer`` uses the stages of ``ring``."""
+    """Interval over which ``consumer`` uses the stages of ``ring``."""
     buffers = tuple(slot_buffer(load, copies) for load in ring.loads)
     for b in buffers:
         if b.bytes % b.alignment:
@@ -182,7 +183,7 @@ def _around(op: ir.Operation, block: ir.Block) -> ir.Operation:
 
 
 def is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
-    """Whether ``op`` is in a region of ``outer``, somewhere in a function."""
+    """True if ``op`` is nested, at any depth, in a region of ``outer``."""
     around = op.parent.operation
     while not isa(around, FuncOp) and around != outer:
         around = around.parent.operation

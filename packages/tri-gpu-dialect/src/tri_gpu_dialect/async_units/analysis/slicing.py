@@ -1,4 +1,4 @@
-"""Which loads of a function another group of warps can make, and what it must compute for that.
+"""Loads of a function that a producer partition can issue, and the backward slice it must compute for them.
 
 A kernel is cut in two: the *producer* copies blocks from descriptors to shared memory, the *consumer* does everything
 else.  Both run the function's control flow; each computes what it needs and no more (:class:`Demand`).  Loads that are used
@@ -66,7 +66,7 @@ _ATOMIC = frozenset({READ_GLOBAL, WRITE_GLOBAL})
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a function stays whole: ``reason``, because of ``op``."""
+    """Refusal to partition a function: ``reason``, because of ``op``."""
 
     reason: str
     op: ir.Operation
@@ -80,7 +80,7 @@ class Ring:
 
     @property
     def block(self) -> ir.Block:
-        """Where the loads are."""
+        """Block that contains the loads."""
         return self.loads[0].block
 
 
@@ -151,7 +151,7 @@ class Slices:
 def slice_function(
     function: ir.Operation, next_tiles: frozenset[ir.Operation] = frozenset()
 ) -> Slices | Refusal | None:
-    """How to cut ``function``; None where no dot is fed by a block from a descriptor.
+    """Slices of ``function``; None if no dot is fed by a block from a descriptor.
 
     ``next_tiles``: ``ttg.next_tile`` ops of which the producer hands the results to the consumer.
 
@@ -221,7 +221,7 @@ def _rings(function: ir.Operation, fed: dict[ir.Operation, frozenset[ir.Operatio
 
 
 def is_row(load: ir.Operation) -> bool:
-    """Whether ``load``, from a descriptor, gives a block of one dimension."""
+    """True if ``load``, from a descriptor, gives a one-dimensional block."""
     return len(load.results[0].type.shape) == 1
 
 
@@ -238,7 +238,7 @@ def _in_order(op: ir.Operation) -> list[ir.Operation]:
 
 
 def _memory(function: ir.Operation, ops: list[ir.Operation], fed: Iterable[ir.Operation]) -> Refusal | None:
-    """What the kernel does to memory that loads must not pass."""
+    """Refusal because of a memory access of the kernel that loads must not pass; None if there is none."""
     for load in fed:
         if arguments_of(cast(load, DescriptorLoadOp).desc) is None:
             return Refusal(
@@ -253,13 +253,13 @@ def _memory(function: ir.Operation, ops: list[ir.Operation], fed: Iterable[ir.Op
 
 
 def _orders_memory(op: ir.Operation) -> bool:
-    """Whether memory may be another after ``op``: it waits for others, or reads and writes at once."""
+    """True if ``op`` may order memory accesses: it waits for other threads, or reads and writes atomically."""
     found = effects_of(op)
     return found is None or not found.isdisjoint(_SYNCHRONIZE) or found >= _ATOMIC
 
 
 def _may_overlap(write: ir.Operation, read: ir.Operation) -> bool:
-    """Whether both may access the same memory; different arguments of a kernel do not overlap."""
+    """True if both may access the same memory; different arguments of a kernel do not overlap."""
     written = access_of(write)
     one = None if written is None else arguments_of(written.address)
     other = arguments_of(cast(read, DescriptorLoadOp).desc)
@@ -267,7 +267,7 @@ def _may_overlap(write: ir.Operation, read: ir.Operation) -> bool:
 
 
 def _not_ahead(producer: Demand, loads: set[ir.Operation]) -> Refusal | None:
-    """What the producer would have to do that it cannot."""
+    """Refusal because of an op that the producer would need but cannot run; None if there is none."""
     writes = [op for op in all_ops(producer.function) if may_have(op, WRITE_GLOBAL, WRITE_DESCRIBED)]
     for op in _in_order(producer.function):
         name = op.name

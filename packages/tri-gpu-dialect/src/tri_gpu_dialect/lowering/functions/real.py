@@ -132,11 +132,11 @@ class Real:
         return self._compare("oge", other)
 
     def equals(self, other: Real | float) -> ir.Value:
-        """Whether both are the same number."""
+        """True (i1) if both are the same number."""
         return self._compare("oeq", other)
 
     def unordered(self, other: Real) -> ir.Value:
-        """Whether one is NaN."""
+        """True (i1) if either is NaN."""
         return self._compare("uno", other)
 
     def where(self, condition: ir.Value, otherwise: Real | float) -> Real:
@@ -156,7 +156,7 @@ class Real:
         return Real(self.b, self.b.op("llvm.sitofp" if signed else "llvm.uitofp", (number,), self.value.type))
 
     def negative(self) -> ir.Value:
-        """Whether the sign is set."""
+        """True (i1) if the sign bit is set."""
         return self.b.cmp("slt", self.bits(), self.b.const(self.word, 0))
 
     def with_sign_of(self, other: Real) -> Real:

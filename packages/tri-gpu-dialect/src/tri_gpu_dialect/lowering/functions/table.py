@@ -1,4 +1,4 @@
-"""Which function of which format is computed how, and how exact it is."""
+"""Implementations of math functions by format, and their accuracy."""
 
 from __future__ import annotations
 

@@ -14,7 +14,9 @@ __all__ = ["is_agreed", "load"]
 
 
 def is_agreed(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether ``op`` was given memory to tell others by: ``analysis.agreed_loads`` says which loads are."""
+    """True if ``op`` has scratch memory for broadcasting its result: ``analysis.agreed_loads`` selects such
+    loads.
+    """
     del ctx
     return OFFSET in op.attributes
 

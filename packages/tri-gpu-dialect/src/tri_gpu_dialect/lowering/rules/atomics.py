@@ -103,7 +103,7 @@ def atomic_cas(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _is_read(op: ir.Operation) -> bool:
-    """Whether anybody reads the result of ``op``."""
+    """True if the result of ``op`` has a use."""
     return next(iter(op.results[0].uses), None) is not None
 
 
@@ -142,7 +142,7 @@ def reported(
 
 
 def _differs_by_block(ctx: Lowering, type_: ir.Type) -> bool:
-    """Whether several blocks of the cluster hold an element."""
+    """True if several blocks of the cluster hold an element."""
     if not isinstance(type_, ir.RankedTensorType):
         return ctx.hw.num_ctas > 1
     return bool(ctx.layout(type_).free_variable_masks().get(BLOCK))
@@ -151,7 +151,7 @@ def _differs_by_block(ctx: Lowering, type_: ir.Type) -> bool:
 def _from_owners(
     ctx: Lowering, addresses: dict[int, ir.Value], element: ir.Type, held: ir.Type, type_: ir.Type
 ) -> dict[int, ir.Value]:
-    """What the owners of elements have left at ``addresses``, each in the memory of its own block."""
+    """Values that the owners of elements have stored at ``addresses``, each in the memory of its own block."""
     b, align = ctx.b, bit_width(element) // 8
     ranks = {r: b.int_(0) for r in addresses}
     if isinstance(type_, ir.RankedTensorType):
@@ -166,7 +166,7 @@ def _from_owners(
 
 
 def _keeps(kind: AtomicOp, value: ir.Value, element: ir.Type) -> bool:
-    """Whether ``kind`` with ``value`` leaves every integer as it is.
+    """True if ``kind`` with ``value`` leaves every integer unchanged.
 
     Without a release it is then a load: whoever might read what it writes reads the same from before it.  With one it
     stays: others acquire from it.

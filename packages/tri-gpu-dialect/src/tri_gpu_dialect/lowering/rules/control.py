@@ -78,7 +78,7 @@ def _per_word(ctx: Lowering, type_: ir.Type) -> int:
 
 
 def _per_vector(ctx: Lowering, type_: ir.Type) -> int:
-    """How many registers of a tensor are carried in one vector: several if it is a matrix instruction's result."""
+    """Number of registers of a tensor carried in one vector: several if it is a matrix instruction's result."""
     if not isinstance(type_, ir.RankedTensorType):
         return 1
     encoding = decode(type_.encoding)
@@ -87,7 +87,7 @@ def _per_vector(ctx: Lowering, type_: ir.Type) -> int:
 
 
 def _part(ctx: Lowering, type_: ir.Type) -> tuple[ir.Type, int]:
-    """What a scalar or tensor is carried in: a type, and how many registers one of it holds."""
+    """Type that carries a scalar or tensor, and the number of registers in one value of it."""
     element = ctx.storage(type_)
     if (size := _per_vector(ctx, type_)) > 1:
         return ctx.b.vector_type(element, size), size
@@ -150,7 +150,7 @@ def if_else(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _result_shapes(ctx: Lowering, op: ir.Operation) -> tuple[list[Lowered], list[ir.Type]]:
-    """What results of a region op are like, from their types alone, and the types of their parts."""
+    """Placeholders for the results of a region op, from their types alone, and the types of their parts."""
     like: list[Lowered] = []
     flat: list[ir.Type] = []
     for result in op.results:

@@ -70,7 +70,7 @@ def _print_registers(
 
 
 def _printed(ctx: Lowering, value: ir.Value, type_: ir.Type, hex_: bool) -> tuple[ir.Value, bool]:
-    """What is printed of ``value``, and whether in hexadecimal: an address always is."""
+    """Value that is printed for ``value``, and True if in hexadecimal: always for an address."""
     b = ctx.b
     if isinstance(type_, ir.FloatType) and hex_ and type_.width < NARROWEST_FLOAT:
         return b.bitcast(value, ir.IntegerType.get_signless(type_.width)), True
@@ -95,7 +95,7 @@ def assert_(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _diverges(op: ir.Operation) -> bool:
-    """Whether ``op`` is in a function that is applied element by element, which may branch as the elements say."""
+    """True if ``op`` is in a function mapped over elements, which may branch by element."""
     outer = op.parent
     while outer is not None and outer.name in _UNIFORM:
         outer = outer.parent

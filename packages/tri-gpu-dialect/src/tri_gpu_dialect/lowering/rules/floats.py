@@ -19,7 +19,7 @@ def format_of(type_: ir.Type) -> FloatFormat:
 
 
 def is_emulated(ctx: Lowering, type_: ir.Type) -> bool:
-    """Whether values of the float ``type_`` (an element type) are held as integers."""
+    """True if values of the float ``type_`` (an element type) are held as integers."""
     return isinstance(type_, ir.FloatType) and not ctx.hw.native(str(type_))
 
 

@@ -50,7 +50,7 @@ def local_dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _chunk(cells: int, inner: int) -> int:
-    """How far along k one step goes; a power of two that divides ``inner``."""
+    """Size of one step along k; a power of two that divides ``inner``."""
     chunk = max(STEP // cells, 1)
     return min(1 << (chunk.bit_length() - 1), inner)
 
@@ -163,7 +163,7 @@ class _Dot:
         return max(self.ctx.target.spec.max_vector_bits // bit_width(operand.view.element), 1)
 
     def _run(self) -> int:
-        """How many columns follow each other, from a multiple of that number on."""
+        """Number of consecutive columns, from a multiple of that number on."""
         have, run = {column[-1] for column in self.columns}, 1
         while all(c ^ run in have for c in have):
             run *= 2
@@ -184,7 +184,9 @@ def _first_cell(ctx: Lowering, layout: LinearLayout) -> list[ir.Value]:
 def _operand(
     ctx: Lowering, buffer: ir.Value, working: ir.Type, first: Sequence[ir.Value], inner: int
 ) -> _Operand:
-    """How to read ``buffer``; ``first`` are the thread's coordinates without dimension ``inner``, k."""
+    """Access to ``buffer`` as an operand; ``first`` are the thread's coordinates without dimension ``inner``,
+    k.
+    """
     type_, view = buffer.type, ctx.shared_tensor(buffer)
     encoding = decode(type_.encoding)
     rank = len(type_.shape)

@@ -1,4 +1,4 @@
-"""What users apply element by element: functions of their own, and the target's assembly."""
+"""Rules for functions mapped over elements: the user's own, and inline assembly of the target."""
 
 from __future__ import annotations
 

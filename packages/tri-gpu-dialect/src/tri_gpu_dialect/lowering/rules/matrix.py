@@ -26,7 +26,7 @@ Multiply = Callable[[Place, Registers, Registers, Registers], Registers]
 
 
 def is_matrix_dot(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether the result of a dot has the encoding of a matrix instruction."""
+    """True if the result of a dot has the encoding of a matrix instruction."""
     type_ = op.results[0].type
     return isinstance(type_, ir.RankedTensorType) and isinstance(decode(type_.encoding), MatrixEncoding)
 
@@ -52,7 +52,7 @@ class Fragments:
         self.offsets = [fragment.unpack_out(image) for image in fragment.images(REGISTER)]
 
     def places(self, origin: Place) -> list[Place]:
-        """Where the registers of the tile at ``origin`` are; a tensor smaller than the tile repeats in it."""
+        """Places of the registers of the tile at ``origin``; a tensor smaller than the tile repeats in it."""
         *batch, row, column = origin
         rows, columns = self.shape[-2:]
         return [(*batch, (row + r) % rows, (column + c) % columns) for r, c in self.offsets]

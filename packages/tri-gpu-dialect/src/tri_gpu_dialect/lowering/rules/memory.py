@@ -23,7 +23,9 @@ __all__ = ["RULES", "both", "load_tensor", "owning_thread", "spread", "vectors_o
 
 @dataclass(frozen=True)
 class Vectors:
-    """How a tensor of pointers is accessed: registers of each vector, in order, and elements per vector."""
+    """Vectorisation of an access by a tensor of pointers: registers of each vector, in order, and elements
+    per vector.
+    """
 
     groups: tuple[tuple[int, ...], ...]
     width: int
@@ -64,7 +66,7 @@ def _access(ctx: Lowering, op: ir.Operation, align: int) -> Access:
 
 
 def _is_volatile(op: ir.Operation) -> bool:
-    """Whether no compiler behind us may keep what is loaded, or leave out what is stored."""
+    """True if later compilers may neither cache the load nor drop the store."""
     return writes_through(op) if isa(op, StoreOp) else reads_again(op)
 
 
@@ -82,7 +84,9 @@ def load_tensor(
     other: ir.Value | None,
     owner: ir.Value | None = None,
 ) -> Registers:
-    """What ``pointers`` point to, loaded where ``owner``, if given; ``op`` has the attributes of the access."""
+    """Values loaded from ``pointers``, predicated by ``owner`` if given; ``op`` has the attributes of the
+    access.
+    """
     b = ctx.b
     if OWNED in op.attributes:
         owner = both(ctx, owner, owning_thread(ctx, pointers.type))
@@ -140,7 +144,7 @@ def store(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def owning_thread(ctx: Lowering, type_: ir.Type) -> ir.Value | None:
-    """Whether this thread is the one to write what it holds; None: every thread is."""
+    """True (i1) if this thread is the one that writes the elements it holds; None if every thread is."""
     if isinstance(type_, ir.RankedTensorType):
         return is_owner(ctx, ctx.layout(type_))
     first = ctx.b.cmp("eq", ctx.thread, ctx.b.int_(0))

@@ -83,7 +83,9 @@ def reduce(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _combined_at_once(ctx: Lowering, op: ir.Operation) -> int:
-    """How many values an instruction takes that does what the region of ``op`` does; 2 where that is more than one operation."""
+    """Number of values that one instruction combines by the operation in the region of ``op``; 2 for a region
+    of several operations.
+    """
     block = op.regions[0].blocks[0]
     if len(op.operands) != 1 or len(block.operations) != _ONE_AND_RETURN:
         return 2
@@ -220,7 +222,7 @@ def _writer(ctx: Lowering, plan: ReductionPlan) -> ir.Value | None:
 
 
 def _operand_bases(ctx: Lowering, op: ir.Operation, plan: ReductionPlan) -> list[ir.Value]:
-    """Where each operand's partial results are: one operand after the other, aligned to 16 bytes."""
+    """Addresses of each operand's partial results: one operand after the other, aligned to 16 bytes."""
     base, offset, bases = ctx.scratch(op), 0, []
     for operand in op.operands:
         bases.append(ctx.b.gep(base, ctx.b.int_(offset), ctx.b.i8))
@@ -262,7 +264,9 @@ def _sharing_lanes(
 
 
 def _commutes(op: ir.Operation) -> bool:
-    """Whether the region of ``op`` is one operation that takes its operands in any order: both lanes of a pair get the same then."""
+    """True if the region of ``op`` is one commutative operation: both lanes of a pair get the same result
+    then.
+    """
     block = op.regions[0].blocks[0]
     return (
         len(op.operands) == 1
@@ -367,7 +371,7 @@ def _across_blocks(
 
 
 def _block_bases(ctx: Lowering, op: ir.Operation, plan: ReductionPlan) -> list[ir.Value]:
-    """Where each operand's results of this block are, behind the partial results of warps."""
+    """Addresses of each operand's results of this block, behind the partial results of warps."""
     widths = [bit_width(memory_type(ctx.b, ctx.storage(o.type))) // 8 for o in op.operands]
     base, offset, bases = ctx.scratch(op), plan.warp_bytes(widths), []
     for width in widths:

@@ -35,7 +35,7 @@ __all__ = ["RULES"]
 
 @dataclass(frozen=True)
 class Block:
-    """What is known of the elements joined so far, shared by registers that are in one block.
+    """Scan state of the elements joined so far, shared by registers in one block.
 
     ``carry`` is what comes before the thread's own elements, there only where ``has_carry`` (None: nowhere).
     """

@@ -113,7 +113,7 @@ class _Place:
 
     @classmethod
     def of(cls, ctx: Lowering, address: ir.Value, bits: int) -> _Place:
-        """Where the element at ``address`` lies."""
+        """Place of the element at ``address``."""
         b = ctx.b
         narrow = b.int_type(bits)
         if bits >= 32 or ctx.hw.has_atomic(None, narrow):
@@ -142,7 +142,7 @@ class _Place:
         return b.or_(b.and_(word, b.not_(mask)), placed)
 
     def swap(self, word: ir.Value, new: ir.Value, access: AtomicAccess) -> ir.Value:
-        """What the word was; ``new`` is there now if it was ``word``."""
+        """Previous contents of the word; it becomes ``new`` if it was ``word``."""
         return self.ctx.hw.atomic_cas(self.ctx.b, self.address, word, new, None, access)
 
 

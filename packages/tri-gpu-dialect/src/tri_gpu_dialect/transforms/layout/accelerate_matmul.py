@@ -108,7 +108,7 @@ class AccelerateMatmul(Pass):
 
 
 def _is_transposed(row: MatrixInstruction | None) -> bool:
-    """Whether ``row`` computes the transposed dot."""
+    """True if ``row`` computes the transposed dot."""
     return isinstance(row, AsyncInstruction) and row.transposed
 
 

@@ -81,7 +81,7 @@ class Coalesce(Pass):
                     lay_out(access.op, encoding)
 
     def tell(self, group: list[_Access], threads: int) -> None:
-        """Which accesses of ``group`` are narrower than they could be, and why."""
+        """Log the accesses of ``group`` that are narrower than possible, with the reason."""
         for access in group:
             widest = self.policy.vector_bits(access.bits, "global") // access.bits
             could = min(widest, max(access.info.numel // threads, 1))
@@ -124,7 +124,7 @@ class _Access:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What accesses of one layout have in common."""
+        """Key that accesses of one layout share."""
         return self.info.shape, self.order, self.blocks, self.feeds_dots_alone
 
 
@@ -152,7 +152,7 @@ def _groups(
 
 
 def _feeds_dots_alone(load: ir.Operation) -> bool:
-    """Whether what ``load`` gives becomes operands of dots, perhaps after cheap ops, and nothing else: not so where nobody reads it at all."""
+    """True if the result of ``load`` is used, and only as operands of dots, perhaps after cheap ops."""
     ahead, seen, dots = list(load.results), set(load.results), 0
     while ahead:
         for use in ahead.pop().uses:

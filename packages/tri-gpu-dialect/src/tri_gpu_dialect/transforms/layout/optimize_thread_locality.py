@@ -134,7 +134,7 @@ class _Accumulation:
 
 
 def _accumulation(body: ir.Block, number: int) -> _Accumulation | None:
-    """What is done with carried value ``number``: combined with the result of a reduction, which is nothing else's."""
+    """Accumulation in iter_arg ``number``: combined with the result of a reduction that has no other use."""
     argument, coming = body.arguments[1 + number], terminator(body).operands[number]
     first = _only_user(argument)
     scale = first if first is not None and isa(first, arith.MulFOp) else None
@@ -287,7 +287,7 @@ def _again(reduce: ir.Operation, value: ir.Value, axis: int, shape: Shape, encod
 
 
 def _neutral(name: str, type_: ir.RankedTensorType) -> ir.Value:
-    """What the operation ``name`` leaves anything unchanged with, everywhere."""
+    """Splat of the identity element of the operation ``name``."""
     element, value = type_.element_type, _NEUTRAL[name]
     if isinstance(element, ir.IntegerType):
         top = 1 << (element.width - 1)

@@ -24,7 +24,8 @@ def can_be_rematerialized(
     rules: LayoutRules,
     there: Collection[ir.Value] = (),
 ) -> bool:
-    """Whether ``value``, a tensor, is made of scalars and constants by few ops that by ``rules`` can be in ``encoding``.
+    """True if ``value``, a tensor, is made of scalars and constants by few ops that by ``rules`` can be in
+    ``encoding``.
 
     Tensors that are ``there`` in ``encoding`` need not be made.
     """

@@ -90,7 +90,7 @@ def _take_out(function: ir.Operation, rules: LayoutRules) -> dict[Key, Operands]
 
 
 def _is_same(value: ir.Value, encoding: Encoding) -> bool:
-    """Whether ``value`` lies as ``encoding`` says, perhaps in other words."""
+    """True if the layout of ``value`` equals ``encoding``, perhaps spelled differently."""
     info = tensor_info(value.type)
     if info is None or info.encoding is None:
         return False
@@ -197,7 +197,7 @@ class _Rewriter:
         return convert(value, encoding, ir.InsertionPoint.after(op), op.location)
 
     def is_cheaper_again(self, op: ir.Operation, encoding: Encoding) -> bool:
-        """Whether computing ``op`` again in ``encoding`` costs less than converting what it made."""
+        """True if computing ``op`` again in ``encoding`` costs less than converting its results."""
         cost = self.cost_again(op, encoding, self.conversion_cost)
         return cost is not None and cost < self.conversion_cost
 
@@ -224,7 +224,7 @@ class _Rewriter:
         return total
 
     def is_there(self, value: ir.Value, encoding: Encoding) -> bool:
-        """Whether ``value`` is computed in ``encoding`` anyway."""
+        """True if ``value`` is computed in ``encoding`` anyway."""
         return encoding_of(value) in (None, encoding) or (value, encoding) in self.versions
 
     def is_larger_than_its_source(self, op: ir.Operation) -> bool:
@@ -247,7 +247,7 @@ class _Rewriter:
             self.tie(edge)
 
     def tie(self, edge: Edge) -> None:
-        """What goes along ``edge``, in the layouts of what it becomes."""
+        """Convert the values along ``edge`` to the layouts of their targets."""
         for i, target in enumerate(edge.targets, edge.first):
             encoding = encoding_of(target)
             if encoding is not None:

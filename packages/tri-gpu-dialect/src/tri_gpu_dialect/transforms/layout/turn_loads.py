@@ -101,7 +101,9 @@ def _memory(buffer: ir.Value) -> LinearLayout:
 
 
 def _is_scattered(own: Blocked, buffer: ir.Value) -> bool:
-    """Whether a thread with elements in layout ``own`` writes those of ``buffer`` one by one, though it holds several in a row."""
+    """True if a thread with elements in layout ``own`` writes ``buffer`` element by element although it holds
+    several in a row.
+    """
     written = own.linear_layout(tuple(MemDescType(buffer.type).shape))
     bits = bitwidth(MemDescType(buffer.type).element_type)
     return (
@@ -134,12 +136,12 @@ def _cycles(
 
 
 def _rows_of(registers: LinearLayout, along: int) -> int:
-    """How many places across dimension ``along`` the lanes of a warp have."""
+    """Number of places across dimension ``along`` that the lanes of a warp have."""
     return 1 << sum(1 for basis in registers.bases[LANE] if basis[1 - along])
 
 
 def _vector(registers: LinearLayout, along: int, widest: int) -> int:
-    """How many neighbours along dimension ``along`` the first registers of a thread have."""
+    """Number of neighbours along dimension ``along`` that the first registers of a thread have."""
     width = 1
     for basis in registers.bases[REGISTER]:
         if width >= widest or basis[along] != width or basis[1 - along]:

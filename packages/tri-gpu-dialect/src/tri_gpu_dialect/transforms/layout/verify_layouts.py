@@ -152,7 +152,9 @@ def _complaint_of_type(type_: ir.Type, sizes: dict[str, int]) -> str | None:
 
 
 def _out_of_bounds(encoding: Encoding) -> str | None:
-    """What is wrong with a number of an encoding, whatever it means, or with how many there are."""
+    """Error in the value or count of an encoding's parameters, regardless of their meaning; None if there is
+    none.
+    """
     ahead: list[object] = [encoding]
     while ahead:
         each = ahead.pop()
@@ -242,7 +244,7 @@ def _same(left: Encoding, right: Encoding | None, value: ir.Value) -> bool:
 
 
 def _control(op: ir.Operation) -> str | None:
-    """What an edge forwards has the type of what it becomes."""
+    """Error in the types along an edge: operand and target must have the same type; None if there is none."""
     for edge in edges_of(op):
         for a, b in zip(edge.values, edge.targets, strict=True):
             if a.type != b.type:

@@ -72,7 +72,7 @@ def _complaint(made_for: TargetKey, target: Target) -> str | None:
 
 
 def _lack(other: Target, target: Target) -> str | None:
-    """What ``target`` lacks of ``other``."""
+    """Feature of ``other`` that ``target`` lacks; None if there is none."""
     pairs = (
         (other.spec.features, target.spec.features),
         (map(str, other.spec.threads_per_warp), map(str, target.spec.threads_per_warp)),

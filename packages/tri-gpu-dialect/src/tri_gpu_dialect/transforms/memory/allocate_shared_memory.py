@@ -110,7 +110,7 @@ class AllocateSharedMemory(Pass):
 
 
 def _is_stored(buffer: Buffer) -> bool:
-    """Whether copies to a descriptor read ``buffer``."""
+    """True if copies to a descriptor read ``buffer``."""
     if buffer.is_scratch:
         return False
     return any(isa(use.owner, AsyncCopyLocalToDescriptorOp) for use in buffer.op.results[0].uses)

@@ -79,7 +79,9 @@ class BufferCSE(Pass):
                 yield kept, found
 
     def fits(self, function: ir.Operation, pairs: Sequence[tuple[_Filled, _Filled]], limit: int) -> bool:
-        """Whether ``function`` needs at most ``limit`` bytes once the first of each pair takes the second's place, or less than now."""
+        """True if the shared memory of ``function`` is at most ``limit`` bytes once the first of each pair
+        takes the second's place, or less than now.
+        """
         found = buffers(function, self.measures)
         own = {buffer.op: buffer for buffer in found}
         now = extent(place([Need.of(buffer) for buffer in found]))
@@ -100,7 +102,7 @@ class _Filled:
 
     @classmethod
     def of(cls, op: ir.Operation, *, look_through: bool) -> _Filled | None:
-        """What ``op`` fills, if it is such a buffer; transposes are looked through where that is asked for."""
+        """Buffer that ``op`` fills, if it is of this kind; ``look_through``: also through transposes."""
         value = cast(op, LocalAllocOp).src if isa(op, LocalAllocOp) else None
         if value is None or op.results[0].type.mutable:
             return None
@@ -119,7 +121,7 @@ class _Filled:
         return cls(op, value, order, encoding)
 
     def holds(self, other: _Filled) -> bool:
-        """Whether a view of this buffer is what ``other`` fills."""
+        """True if ``other``'s contents are a view of this buffer."""
         return self.encoding.permuted(self.to(other)) == other.encoding
 
     def to(self, other: _Filled) -> tuple[int, ...]:
@@ -137,7 +139,7 @@ def _in_order(function: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def _comes_before(first: ir.Operation, second: ir.Operation) -> bool:
-    """Whether ``first``, which comes before ``second`` in the text, does on every way to it, in the same partition."""
+    """True if ``first``, which precedes ``second`` in the text, dominates it, in the same partition."""
     op = second
     while op.block != first.block:
         op = op.parent.operation

@@ -63,14 +63,14 @@ def issue_loads_early(block: ir.Block, measures: ScratchMeasures) -> None:
 
 
 def _is_passed(op: ir.Operation) -> bool:
-    """Whether a load may be issued before ``op``, which stands before it."""
+    """True if a load may be issued before ``op``, which precedes it."""
     if isa(op, LoadOp):
         return not reads_again(op)
     return isa(op, *_PASSED) or (is_pure(op) and not len(op.regions))
 
 
 def _is_short(load: ir.Operation) -> bool:
-    """Whether what ``load`` gives takes few registers of a thread."""
+    """True if the result of ``load`` takes few registers per thread."""
     return registers_of(load.results[0]) <= _FEW
 
 

@@ -58,7 +58,9 @@ class FoldComparisons(Pass):
 
 
 def _is_decided(op: ir.Operation) -> bool:
-    """Whether ``op`` is a branch that is always, or never, taken: what its region does belongs to the code around it."""
+    """True if ``op`` is a branch that is always, or never, taken: the effects of its region belong to the
+    code around it.
+    """
     if not isa(op, If):
         return False
     return defining_op(If(op).condition, arith.ConstantOp) is not None

@@ -1,4 +1,5 @@
-"""Which accesses of global memory must wait for a barrier: a program reads back what it wrote, and a thread knows its own accesses alone.
+"""Barriers for accesses of global memory: a program reads back what it wrote, and a thread is ordered with
+its own accesses alone.
 
 Threads that access the same address are different ones where an element has one place in the tensor that is stored and another in the
 tensor that is loaded, by layout or by index, and where several threads load an element that one of them stores.  Then a barrier for global
@@ -88,11 +89,11 @@ class _Site:
 
     @property
     def by_copies(self) -> bool:
-        """Whether all threads that hold an element access it; else the first of them does."""
+        """True if all threads that hold an element access it; else only the first does."""
         return not self.writes and OWNED not in self.op.attributes
 
     def may_overlap(self, other: _Site) -> bool:
-        """Whether both may access the same bytes, one of them writing."""
+        """True if both may access the same bytes, one of them writing."""
         if not (self.writes or other.writes) or (
             self.is_block_copy and other.is_block_copy and self.writes == other.writes
         ):
@@ -100,12 +101,12 @@ class _Site:
         return self.roots is None or other.roots is None or not self.roots.isdisjoint(other.roots)
 
     def commutes(self, other: _Site) -> bool:
-        """Whether both are atomics that may come in any order."""
+        """True if both are atomics whose order does not matter."""
         kinds = [_kind(site.op) for site in (self, other)]
         return kinds[0] is not None and kinds[0] == kinds[1] and not (_is_used(self.op) or _is_used(other.op))
 
     def is_like(self, other: _Site) -> bool:
-        """Whether both do the same to the same memory; where in it is another question."""
+        """True if both are the same kind of access to the same memory, at whatever offsets."""
         one, two = (
             (s.roots, s.reads, s.writes, s.is_block_copy, _kind(s.op), _is_used(s.op)) for s in (self, other)
         )
@@ -129,7 +130,7 @@ class _Site:
 
     @property
     def layout(self) -> LinearLayout | None:
-        """Where the elements of the tensor that is accessed are; None: a scalar, or they are in no registers."""
+        """Layout of the tensor that is accessed; None for a scalar, or a tensor not in registers."""
         info = tensor_info(self.type)
         return None if info is None or info.encoding is None else layout_for(info.encoding, info.shape)
 
@@ -248,7 +249,7 @@ class GlobalWalk(PathWalk[State]):
 
     @property
     def has_copies(self) -> bool:
-        """Whether copies of blocks are among the accesses."""
+        """True if copies of blocks are among the accesses."""
         return any(site.is_block_copy for site in self.sites)
 
     def _tell_copies(self, op: ir.Operation) -> None:
@@ -263,7 +264,9 @@ class GlobalWalk(PathWalk[State]):
     # --- control flow -----------------------------------------------------------------------------------
 
     def along(self, edge: Edge, pending: State) -> State:
-        """What leads to another block of a loop may lead to the next iteration, or program: programs are in no order."""
+        """Pending accesses along an edge; one to another block of a loop may lead to the next iteration, or
+        program: programs are unordered.
+        """
         if edge.block is None:
             return pending
         if PERSISTENT in edge.branch.attributes:
@@ -289,7 +292,7 @@ class GlobalWalk(PathWalk[State]):
     # --- which accesses wait for which --------------------------------------------------------------------
 
     def _conflicts(self, before: _Pending, after: _Site) -> bool:
-        """Whether other threads than those that access an element in ``after`` may have accessed it in ``before``."""
+        """True if an element accessed in ``after`` may have been accessed in ``before`` by other threads."""
         site = self.sites[before.site]
         if (site.is_block_copy or after.is_block_copy) and not site.writes:
             return (
@@ -358,7 +361,9 @@ def _overlapping(sites: list[_Site]) -> list[_Site]:
 
 
 def _may_part(op: ir.Operation) -> bool:
-    """Whether threads may go different ways at ``op``: what decides is read from global memory by each of them, or left by such a loop."""
+    """True if threads may diverge at ``op``: the condition is read from global memory by each of them, or the
+    result of such a loop.
+    """
     waiting, seen = deciding_operands(op), set[ir.Value]()
     while waiting:
         value = waiting.pop()
@@ -378,7 +383,7 @@ def _done(pending: State, which: int) -> State:
 
 
 def _number(known: list[ir.Operation], op: ir.Operation) -> int:
-    """Where ``op`` is among those that are ``known``, which it is then."""
+    """Index of ``op`` in ``known``, to which it is appended if absent."""
     for number, each in enumerate(known):
         if each == op:
             return number
@@ -395,7 +400,9 @@ def _has_copies(layout: LinearLayout | None) -> bool:
 
 
 def _same(one: ir.Value, other: ir.Value, loops: list[ir.Operation]) -> bool:
-    """Whether ``one`` in an iteration of ``loops`` and ``other`` in a later one are known to be equal; without loops, in the same."""
+    """True if ``one`` in an iteration of ``loops`` and ``other`` in a later one are known to be equal;
+    without loops, in the same.
+    """
     ahead, seen = [(unconverted(one), unconverted(other))], set[tuple[ir.Value, ir.Value]]()
     while ahead:
         pair = ahead.pop()
@@ -426,7 +433,7 @@ def _is_inside(value: ir.Value, loop: ir.Operation) -> bool:
 
 
 def _computes_alike(left: ir.Operation, right: ir.Operation) -> bool:
-    """Whether both give the same of equal operands."""
+    """True if both give equal results for equal operands."""
     if left == right:
         return is_pure(left) and not len(left.regions)
     return (

@@ -1,4 +1,4 @@
-"""Which accesses of shared memory must wait for a barrier: the walk through a function, and what else it may ask.
+"""Barriers for accesses of shared memory: the walk through a function, and its extension points.
 
 Going through the program, the walk keeps the byte ranges that were read and written since the last barrier.  An op that writes what was
 read or written, or reads what was written, gets a barrier before it.  Loops are gone through until nothing new is carried; after a
@@ -59,7 +59,7 @@ NONE: Ranges = frozenset()
 
 
 def overlap(left: Ranges, right: Ranges) -> bool:
-    """Whether a range of ``left`` has bytes of one of ``right``."""
+    """True if a range of ``left`` overlaps one of ``right``."""
     return any(a < d and c < b for a, b in left for c, d in right)
 
 
@@ -75,7 +75,7 @@ _NOTHING = Accesses()
 
 
 class State(Protocol):
-    """What an :class:`Ordering` keeps; a value, of which ``|`` gives what either may be."""
+    """State of an :class:`Ordering`; a value, of which ``|`` is the join."""
 
     def __or__(self, other: Self, /) -> Self: ...
 
@@ -85,7 +85,7 @@ class State(Protocol):
 
     @property
     def waits(self) -> bool:
-        """Whether a barrier would change anything."""
+        """True if a barrier would change the state."""
         ...
 
 
@@ -104,25 +104,25 @@ class Pending:
         return Pending(self.reads | other.reads, self.writes | other.writes, states)
 
     def accessed(self, own: Accesses) -> Pending:
-        """What is pending when ``own`` has happened as well."""
+        """Pending accesses after ``own`` as well."""
         return replace(self, reads=self.reads | own.reads, writes=self.writes | own.writes)
 
     def synchronised(self) -> Pending:
-        """What is pending after a barrier."""
+        """Pending accesses after a barrier."""
         return Pending(states=tuple(state.synchronised() for state in self.states))
 
     def conflicts(self, later: Accesses) -> bool:
-        """Whether ``later`` accesses must wait for these."""
+        """True if ``later`` accesses must wait for these."""
         return overlap(later.writes, self.reads | self.writes) or overlap(later.reads, self.writes)
 
     @property
     def waits(self) -> bool:
-        """Whether a barrier would change anything."""
+        """True if a barrier would change the state."""
         return bool(self.reads or self.writes) or any(state.waits for state in self.states)
 
 
 class Ordering(ABC):
-    """What orders accesses beside barriers, in one function: asked by the walk at each op.
+    """Ordering of accesses by other means than barriers, in one function: called by the walk at each op.
 
     A subclass says which ops concern it (:meth:`concerns`), what is pending in the beginning (``nothing``) and what has to be done at
     the end (:meth:`finish`), and answers those of the other questions that mean something to its hardware.  Its state is
@@ -138,7 +138,7 @@ class Ordering(ABC):
     @classmethod
     @abstractmethod
     def concerns(cls, op: ir.Operation) -> bool:
-        """Whether a function with ``op`` needs this ordering."""
+        """True if a function with ``op`` needs this ordering."""
 
     def put(self, pending: Pending, state: State) -> Pending:
         """``pending`` with another state of this ordering."""
@@ -147,7 +147,7 @@ class Ordering(ABC):
         return replace(pending, states=tuple(states))
 
     def op(self, op: ir.Operation, pending: Pending) -> Pending | None:
-        """What is pending after an op that orders others; None: ``op`` is not for this ordering to go through."""
+        """Pending accesses after an op that orders others; None if this ordering does not handle ``op``."""
         return None
 
     def before(self, op: ir.Operation, own: Accesses, pending: Pending) -> tuple[Pending, bool]:
@@ -155,7 +155,7 @@ class Ordering(ABC):
         return pending, False
 
     def asynchronous(self, op: ir.Operation, own: Accesses, pending: Pending) -> Pending | None:
-        """What is pending after ``op``, whose accesses others than the threads do; None: it has none such."""
+        """Pending accesses after ``op``, whose accesses are asynchronous; None if it has none."""
         return None
 
     def copied(self, own: Accesses, pending: Pending) -> Pending:
@@ -175,7 +175,7 @@ class Ordering(ABC):
         return pending
 
     def belongs_to_wait(self, op: ir.Operation) -> bool:
-        """Whether ``op``, right behind a wait, stands before the barrier that follows the wait."""
+        """True if ``op``, right behind a wait, precedes the barrier that follows the wait."""
         return False
 
     def inside(self, ops: Iterable[ir.Operation]) -> Self:
@@ -251,7 +251,7 @@ class Walk(PathWalk[Pending]):
         return Pending(states=tuple(each.nothing for each in self.orderings))
 
     def op(self, op: ir.Operation, pending: Pending) -> Pending:
-        """What is pending after ``op``, before which stands what it needs."""
+        """Pending accesses after ``op``; inserts the barrier that it needs before it."""
         if isa(op, BarrierOp):
             return self.barrier(op, pending)
         if isa(op, AsyncWaitOp):
@@ -342,7 +342,7 @@ class Walk(PathWalk[Pending]):
         return (start, start + self.measures.bytes(op))
 
     def effects(self, op: ir.Operation) -> Accesses:
-        """What ``op`` reads and writes of buffers."""
+        """Reads and writes of buffers by ``op``."""
         of = self.aliases.of
         if not of or ends_region(op) or not (any(v in of for v in op.operands) or allocates_shared(op)):
             return _NOTHING

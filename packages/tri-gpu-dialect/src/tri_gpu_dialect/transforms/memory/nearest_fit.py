@@ -1,4 +1,4 @@
-"""What would fit, where a kernel needs more shared memory than there is.
+"""Nearest configurations that fit, for a kernel that needs more shared memory than there is.
 
 Buffers are placed again, with fewer stages where loops are pipelined, or with halves of all blocks: the answers are those
 of the allocation itself, not estimates of it.

@@ -17,7 +17,7 @@ __all__ = ["Joined", "PathWalk"]
 
 
 class Joined(Protocol):
-    """What is pending at a place."""
+    """Pending state at a program point."""
 
     def __or__(self, other: Self, /) -> Self: ...
 
@@ -30,18 +30,18 @@ class PathWalk(ABC, Generic[S]):
 
     @abstractmethod
     def nothing(self) -> S:
-        """What is pending where nothing is."""
+        """State in which nothing is pending."""
 
     @abstractmethod
     def op(self, op: ir.Operation, pending: S) -> S:
-        """What is pending after ``op``, before which stands what it needs."""
+        """Pending state after ``op``; inserts the barrier that it needs before it."""
 
     @abstractmethod
     def concurrent(self, op: ir.Operation, pending: S) -> S:
-        """What is pending behind ``op``, whose regions run at the same time."""
+        """Pending state after ``op``, whose regions run concurrently."""
 
     def along(self, edge: Edge, pending: S) -> S:
-        """What is pending when control has left a block, at whose end ``pending`` is, by ``edge``."""
+        """Pending state along ``edge``, given ``pending`` at the end of the block it leaves."""
         return pending
 
     def block(self, block: ir.Block, pending: S) -> S:
@@ -59,7 +59,9 @@ class PathWalk(ABC, Generic[S]):
         return self.op(op, pending)
 
     def control(self, op: ir.Operation, pending: S) -> S:
-        """What is pending where a block begins, and behind ``op``, is what may be at any edge that leads there."""
+        """Pending state after ``op``: at each block entry and behind ``op``, the join over its incoming
+        edges.
+        """
         blocks, edges = region_blocks(op), edges_of(op)
         ends: list[S | None] = [None] * len(blocks)
         nothing = self.nothing()

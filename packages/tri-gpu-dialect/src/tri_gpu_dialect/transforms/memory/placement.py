@@ -33,7 +33,7 @@ class Need:
 
     @classmethod
     def of(cls, buffer: Buffer) -> Need:
-        """What ``buffer`` needs."""
+        """Shared memory that ``buffer`` needs."""
         if buffer.is_scratch:
             return cls(buffer, buffer.scratch_bytes, max(buffer.scratch_alignment, ALIGNMENT))
         type_ = buffer.op.results[0].type
@@ -44,7 +44,7 @@ class Need:
         return cls(buffer, buffer_bytes(type_), max(alignment, own, ALIGNMENT))
 
     def overlaps(self, other: Need) -> bool:
-        """Whether both live at the same time."""
+        """True if both are live at the same time."""
         return self.buffer.overlaps(other.buffer)
 
 

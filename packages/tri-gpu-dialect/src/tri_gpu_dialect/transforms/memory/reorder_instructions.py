@@ -96,7 +96,9 @@ class ReorderInstructions(Pass):
 
 
 def _crowds_out(unit: ComputeUnit | None, warps: int, before: int, needed: int) -> bool:
-    """Whether CTAs of ``needed`` bytes instead of ``before`` leave partitions with fewer warps than ``_WARPS``, and with fewer than before."""
+    """True if CTAs of ``needed`` bytes instead of ``before`` leave partitions with fewer warps than
+    ``_WARPS``, and with fewer than before.
+    """
     if unit is None:
         return False
     had, left = (occupancy(unit, warps=warps, registers=None, shared=size).warps for size in (before, needed))
@@ -189,12 +191,12 @@ def _first_user(ops: Sequence[ir.Operation], number: int) -> int | None:
 
 
 def _is_operand(op: ir.Operation) -> bool:
-    """Whether ``op`` reads a dot's operand out of a buffer."""
+    """True if ``op`` reads a dot operand from a buffer."""
     return isa(op, LocalLoadOp) and isinstance(encoding_of(op.results[0]), DotOperand)
 
 
 def _is_copied(op: ir.Operation) -> bool:
-    """Whether ``op`` makes an operand of a dot by multiply-add, which takes more registers than what it is made of."""
+    """True if ``op`` makes an operand of a dot by multiply-add, with more registers than its own operands."""
     if not isa(op, ConvertLayoutOp):
         return False
     owner = source_of(op).owner

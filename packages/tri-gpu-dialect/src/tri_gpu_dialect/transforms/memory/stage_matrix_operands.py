@@ -81,7 +81,7 @@ class StageMatrixOperands(Pass):
                 _convert(whole.pop())
 
     def is_large(self, load: ir.Operation) -> bool:
-        """Whether the operand that ``load`` reads takes more than ``held`` words of every thread."""
+        """True if the operand that ``load`` reads takes more than ``held`` 32-bit registers per thread."""
         info = tensor_info(load.results[0].type)
         assert info is not None
         return layouts.of(load.results[0].type).in_size(REGISTER) * info.bitwidth > 32 * self.held
@@ -118,7 +118,7 @@ def _bring_to_use(load: ir.Operation) -> _Brought | None:
 
 
 def _is_inside_loop(op: ir.Operation, load: ir.Operation) -> bool:
-    """Whether a loop runs ``op`` that does not run ``load``."""
+    """True if a loop contains ``op`` but not ``load``."""
     outside = list(_around(load))
     return any(isa(other, For) and other not in outside for other in _around(op))
 
@@ -131,7 +131,9 @@ def _around(op: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def is_matrix_operand(value: ir.Value) -> bool:
-    """Whether ``value`` is laid out as a matrix instruction's operand or its scales, in elements that it can be loaded in."""
+    """True if ``value`` has the layout of a matrix instruction's operand or scales, with a loadable element
+    type.
+    """
     encoding, info = encoding_of(value), tensor_info(value.type)
     if not isinstance(encoding, DotOperand | DotScale) or not isinstance(encoding.parent, MatrixEncoding):
         return False
@@ -139,7 +141,7 @@ def is_matrix_operand(value: ir.Value) -> bool:
 
 
 def _stays_in_block(op: ir.Operation) -> bool:
-    """Whether both layouts of a conversion split the tensor alike over the blocks of a cluster."""
+    """True if both layouts of a conversion split the tensor alike over the CTAs of a cluster."""
     have, want = (layouts.of(v.type).bases.get(BLOCK, ()) for v in (source_of(op), op.results[0]))
     return have == want
 
@@ -160,7 +162,7 @@ def _stage(op: ir.Operation, banks: Banks, policy: DotPolicy) -> ir.Operation:
 
 
 def _memory(source: ir.Value, result: ir.Value, banks: Banks, policy: DotPolicy) -> SharedEncoding:
-    """How a buffer lies that ``source`` is written to and ``result``, an operand, read from."""
+    """Encoding of a buffer written from ``source`` and read as ``result``, an operand."""
     info = tensor_info(source.type)
     assert info is not None
     writer, reader = layouts.of(source.type), layouts.of(result.type)

@@ -92,11 +92,11 @@ class _Bound:
 
     @property
     def scalars(self) -> list[ir.Value]:
-        """What the test is computed from."""
+        """Scalars that the test depends on."""
         return [self.limit] if self.base is None else [self.limit, self.base]
 
     def everywhere(self) -> ir.Value:
-        """Whether the part holds for all of the tile, computed here."""
+        """Condition (i1) that the part holds for all of the tile, computed here."""
         if self.base is None:
             return self._compared(self.high if self.predicate in (_SLT, _SLE) else self.low)
         high = _number(self.limit.type, self.high)
@@ -107,7 +107,7 @@ class _Bound:
         ).result
 
     def somewhere(self) -> ir.Value | None:
-        """Whether the part holds for some of the tile, computed here; None where a sum may wrap."""
+        """Condition (i1) that the part holds for some of the tile, computed here; None if a sum may wrap."""
         if self.base is not None:
             return None
         return self._compared(self.low if self.predicate in (_SLT, _SLE) else self.high)
@@ -153,7 +153,7 @@ class _Tile:
         return cls(tuple(kept), tuple(scalars), ops[first], tuple(known), bounds, outside)
 
     def widens(self, infos: AxisInfos) -> bool:
-        """Whether a mask ends within what would be one vector without it."""
+        """True if without its mask a vector would be wider."""
         return any(_ends_within_a_vector(op, infos) for op in self.masked)
 
     def run(self, *, twice: bool) -> None:
@@ -228,14 +228,14 @@ def _scalars(span: Sequence[ir.Operation]) -> list[ir.Operation]:
 
 
 def _is_of_elements(op: ir.Operation) -> bool:
-    """Whether a copy of ``op`` in a branch does for its elements what it does here."""
+    """True if a copy of ``op`` in a branch has the same effect on its elements."""
     if len(op.regions):
         return False
     return isa(op, LoadOp, StoreOp, BarrierOp) or is_elementwise(op) or _is_local(op)
 
 
 def _is_local(op: ir.Operation) -> bool:
-    """Whether ``op`` makes a tensor without a word to other threads."""
+    """True if ``op`` makes a tensor without exchange between threads."""
     return isa(op, arith.ConstantOp, MakeRangeOp, SplatOp, BroadcastOp, ExpandDimsOp)
 
 
@@ -328,7 +328,7 @@ def _is_computed_by(value: ir.Value, ops: Sequence[ir.Operation]) -> bool:
 
 
 def _origins(value: ir.Value) -> list[ir.Value] | None:
-    """What ``value`` is computed from in the end, which all threads have alike; None: memory may decide, or it is not known."""
+    """Uniform values that ``value`` is ultimately computed from; None if it depends on memory or is unknown."""
     ahead, seen, found = [value], {value}, []
     while ahead and len(seen) < _VALUES:
         at = ahead.pop()
@@ -353,7 +353,9 @@ def _origins(value: ir.Value) -> list[ir.Value] | None:
 
 
 def _goes_over_a_grid(bound: _Bound, loop: ir.Operation) -> bool:
-    """Whether iterations of ``loop`` may be outside by ``bound``: programs share the tiles, and some have one less."""
+    """True if iterations of ``loop`` may be outside by ``bound``: programs share the tiles, and some have one
+    less.
+    """
     if bound.base is not None:
         return False
     origins = _origins(bound.limit) or []

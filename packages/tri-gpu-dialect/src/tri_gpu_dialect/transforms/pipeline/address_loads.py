@@ -41,7 +41,7 @@ def load_addresses_ahead(loop: ir.Operation, loads: PipelinedLoads) -> bool:
 
 
 def _can_wait(load: ir.Operation) -> bool:
-    """Whether what ``load`` gives may stay in registers, of the block that loads it."""
+    """True if the result of ``load`` may stay in registers of the block that loads it."""
     result = load.results[0]
     return not reads_again(load) and (tensor_info(result.type) is None or stays_in_block(load))
 

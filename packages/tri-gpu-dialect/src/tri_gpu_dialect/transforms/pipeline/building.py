@@ -54,12 +54,12 @@ def multiply(a: ir.Value, b: ir.Value) -> ir.Value:
 
 
 def equal(a: ir.Value, b: ir.Value) -> ir.Value:
-    """Whether ``a == b``."""
+    """Condition (i1) ``a == b``."""
     return _compare(_EQ, a, b)
 
 
 def less(a: ir.Value, b: ir.Value) -> ir.Value:
-    """Whether ``a < b``, as signed numbers."""
+    """Condition (i1) ``a < b``, signed."""
     return _compare(_SLT, a, b)
 
 

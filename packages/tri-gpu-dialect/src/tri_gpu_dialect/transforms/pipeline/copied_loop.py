@@ -115,8 +115,8 @@ class CopiedLoop:
         return [v.owner.operation for v in (raised, last, coming)], Carried(stage, first, coming)
 
     def behind(self, ops: Sequence[ir.Operation]) -> int:
-        """How many of ``ops`` copies stand behind: in tight rings, those up to the last load that is read at once; in deferred ones,
-        those up to the last wait for a dot.
+        """Number of ``ops`` that copies follow: in tight rings, those up to the last load that is read at
+        once; in deferred ones, those up to the last wait for a dot.
         """
         if self.rings.is_deferred:
             return 1 + max(i for i, op in enumerate(ops) if isa(op, WarpGroupDotWaitOp))
@@ -170,7 +170,7 @@ class CopiedLoop:
         return build("ttg.async_copy_global_to_local", operands, [_token()], attributes)
 
     def is_needed_ahead(self, load: ir.Operation) -> bool:
-        """Whether what runs ahead itself reads what ``load`` gives."""
+        """True if an op that runs ahead reads the result of ``load``."""
         first = {op.results[0] for op in self.loads.ops}
         users = [use.owner.operation for use in load.results[0].uses]
         return any(user.results and user.results[0] in first for user in users)

@@ -1,4 +1,4 @@
-"""What a pipelined load is copied to, and who reads it there."""
+"""Buffers that pipelined loads are copied to, and their readers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _IN_ROWS = InRows()
 
 @dataclass(frozen=True)
 class CopyBuffer:
-    """What a load is copied to: one stage of it, and whether dots read it there.
+    """Destination of a load: one stage of it, and a flag for dots that read it in place.
 
     ``spread``: how threads share the copies of a row of elements, which a load may have in many copies; None: as they load it.
     """
@@ -99,7 +99,7 @@ def _near(load: ir.Operation) -> list[ir.Operation]:
 
 
 def readers(load: ir.Operation) -> list[ir.Operation]:
-    """What reads a stage of ``load`` in a way of its own.
+    """Readers of a stage of ``load``, each with its own way of reading.
 
     Conversions (perhaps of its transpose) to operands of matrix instructions or of multiply-additions, and any of a row whose elements have one
     thread each; buffers for dots, if they are like the stage.
@@ -117,19 +117,19 @@ def readers(load: ir.Operation) -> list[ir.Operation]:
 
 
 def _is_spread_row(load: ir.Operation) -> bool:
-    """Whether ``load`` gives a row as :func:`row_spread` has it."""
+    """True if the result of ``load`` is a row in the layout of :func:`row_spread`."""
     info = tensor_info(load.results[0].type)
     return info is not None and info.rank == 1 and info.encoding == row_spread(load)
 
 
 def _is_multiplied(value: ir.Value) -> bool:
-    """Whether ``value`` is laid out as the operand of a dot by multiply-additions."""
+    """True if ``value`` has the layout of an operand of a dot by multiply-adds."""
     encoding = encoding_of(value)
     return isinstance(encoding, DotOperand) and isinstance(encoding.parent, Blocked)
 
 
 def stays_in_block(load: ir.Operation) -> bool:
-    """Whether each block of a cluster loads what it reads."""
+    """True if each CTA of a cluster loads the elements that it reads."""
     own = layouts.of(load.results[0].type)
     begins = own.bases.get(BLOCK, ())
     if not begins:

@@ -1,4 +1,4 @@
-"""What nobody needs of a loop any more, once its loads run ahead: their addresses, and what was carried for them."""
+"""Dead code of a loop whose loads run ahead: their addresses, and the iter_args for them."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _Known = MutableMapping[ir.Value, ir.Value]
 
 
 class Part(enum.Enum):
-    """What an op is copied to."""
+    """Part of the pipelined loop that receives a copy of an op."""
 
     PROLOGUE = enum.auto()
     KERNEL = enum.auto()
@@ -92,7 +92,7 @@ class Expander:
         return made
 
     def check_result(self, number: int, result: ir.Value) -> None:
-        """What runs beyond the end has no results."""
+        """Check that an op which runs beyond the end has no results."""
         stage = self.schedule.stage_of(self.schedule.carried[number].argument)
         if not self.peel and stage != self.last_stage and next(iter(result.uses), None) is not None:
             raise InternalError(
@@ -105,7 +105,7 @@ class Expander:
 
     @property
     def forwarded(self) -> list[ir.Value]:
-        """What the new loop carries behind the old one's values and what is added."""
+        """Iter_args of the new loop after the old ones and the added ones."""
         return [each.value for each in self.schedule.forwarded]
 
     # --- parts --------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class Expander:
         return range(self.schedule.stages)
 
     def distance(self, iterations: int) -> ir.Value:
-        """What the variable grows by in some ``iterations``, here."""
+        """Increment of the induction variable over ``iterations``, computed here."""
         step = self.loop.step
         return step if iterations == 1 else multiply(integer(step.type, iterations), step)
 
@@ -186,7 +186,9 @@ class Expander:
         return self.indices[iteration]
 
     def live(self, iteration: int) -> ir.Value | None:
-        """Whether there is iteration number ``iteration``, computed where it was first asked for; None: there is."""
+        """Condition (i1) that iteration ``iteration`` exists, computed at its first use; None if it always
+        does.
+        """
         if iteration < (self.trips or int(self.guarded)):
             return None
         if iteration not in self.lives:
@@ -246,7 +248,7 @@ class _Copies:
         return self.left()
 
     def enter(self) -> None:
-        """What each stage knows at first: what it carries, and what was forwarded to it."""
+        """Initialise the values of each stage: iter_args, and values forwarded to it."""
         schedule = self.schedule
         for each, value in zip(schedule.carried, self.state, strict=False):
             stage = schedule.stage_of(each.argument)
@@ -290,20 +292,20 @@ class _Copies:
         self.expander.annotate(op, made, self.part)
 
     def coming(self, argument: ir.Value, stage: int) -> ir.Value:
-        """What ``argument``, carried by ``stage``, is in that stage's next iteration."""
+        """Value of ``argument``, carried by ``stage``, in that stage's next iteration."""
         if stage in self.known:
             return self.end(argument, stage)
         return self.schedule.arguments[argument].init
 
     def end(self, argument: ir.Value, stage: int) -> ir.Value:
-        """What ``argument`` becomes in the iteration that ``stage`` is in."""
+        """Value that ``argument`` becomes in the current iteration of ``stage``."""
         end = self.schedule.arguments[argument].end
         if end not in self.known[stage] and self.schedule.stage_of(end) is not None:
             raise InternalError(f"what stage {stage} carries on is read before it is made")
         return self.known[stage].get(end, end)
 
     def left(self) -> State:
-        """What is carried on."""
+        """Values that are carried on."""
         schedule, after = self.schedule, State()
         for each, value in zip(schedule.carried, self.state, strict=False):
             stage = schedule.stage_of(each.argument)

@@ -1,4 +1,4 @@
-"""What a comparison of tensors masks, and how that looks where it holds for all elements.
+"""Effects of a comparison of tensors as a mask, and the code where it holds for all elements.
 
 Followed through what arranges elements, and through conjunctions, to choices (``arith.select``) and the masks of loads.
 """
@@ -33,12 +33,12 @@ def masked(comparison: ir.Operation) -> list[ir.Operation]:
 
 
 def _arranges(op: ir.Operation) -> bool:
-    """Whether ``op`` gives the elements of its one operand, in other places or more of them."""
+    """True if ``op`` rearranges or repeats the elements of its one operand."""
     return moves_data(op) and len(op.operands) == len(op.results) == 1
 
 
 def _masks(value: ir.Value, user: ir.Operation) -> bool:
-    """Whether ``value`` is what ``user`` chooses or loads by, and nothing else of it."""
+    """True if ``user`` uses ``value`` only as a condition or mask."""
     if sum(operand == value for operand in user.operands) != 1:
         return False
     return (isa(user, arith.SelectOp) and cast(user, arith.SelectOp).condition == value) or (

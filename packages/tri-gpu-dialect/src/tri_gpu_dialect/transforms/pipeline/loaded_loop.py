@@ -53,13 +53,13 @@ _LOAD, _REST = range(2)
 
 
 def is_matrix(load: ir.Operation) -> bool:
-    """Whether ``load`` gives a tensor of two dimensions or more, in registers of the block that reads it."""
+    """True if ``load`` gives a tensor of two dimensions or more, in registers of the block that reads it."""
     info = tensor_info(load.results[0].type)
     return info is not None and info.rank > 1 and not reads_again(load) and stays_in_block(load)
 
 
 def _is_row(load: ir.Operation) -> bool:
-    """Whether ``load`` gives a tensor of one dimension or a number, in registers of the block that reads it."""
+    """True if ``load`` gives a one-dimensional tensor or a scalar, in registers of the block that reads it."""
     info = tensor_info(load.results[0].type)
     return (info is None or (info.rank == 1 and stays_in_block(load))) and not reads_again(load)
 
@@ -133,7 +133,7 @@ class LoadedLoop:
 
     @property
     def rings(self) -> Rings:
-        """What the buffers take of shared memory."""
+        """Shared memory of the buffers, as rings."""
         each = (Ring(b.bytes, in_place=b.is_read_in_place) for b in self.buffers.values())
         return Rings(tuple(each), stages=1)
 

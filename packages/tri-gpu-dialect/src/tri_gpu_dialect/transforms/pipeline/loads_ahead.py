@@ -1,4 +1,4 @@
-"""What every strategy does to run loads ahead: their addresses once more, on carried values of their own."""
+"""Common part of all strategies that issue loads ahead: their addresses once more, on iter_args of their own."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ __all__ = ["end_of", "guard", "runs", "runs_surely"]
 
 
 def runs_surely(loop: ir.Operation) -> bool:
-    """Whether the bounds of ``loop``, a counted loop, are constants between which it runs at least once."""
+    """True if the bounds of ``loop``, a counted loop, are constants that give at least one iteration."""
     values = []
     for value in list(loop.operands)[:2]:
         op = None if isinstance(value.owner, ir.Block) else value.owner.operation
@@ -27,7 +27,7 @@ def runs_surely(loop: ir.Operation) -> bool:
 
 
 def runs(loop: ir.Operation) -> ir.Value:
-    """Whether ``loop``, a counted loop, has an iteration; made here."""
+    """Condition (i1) that ``loop``, a counted loop, has an iteration; computed here."""
     bit, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
     less = {"predicate": ir.IntegerAttr.get(i64, 2)}
     return ir.Operation.create(

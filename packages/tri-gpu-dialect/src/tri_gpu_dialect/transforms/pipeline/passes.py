@@ -16,7 +16,8 @@ __all__ = ["loads_ahead", "operands_in_memory", "pipeline_passes"]
 
 
 def pipeline_passes(num_stages: int, policy: DefaultPolicy = DEFAULT_POLICY) -> tuple[Pass, ...]:
-    """What :func:`tri_gpu_dialect.ttgir_stage` takes as ``loops`` for a GPU without asynchronous units.
+    """Passes for the argument ``loops`` of :func:`tri_gpu_dialect.ttgir_stage` on a GPU without asynchronous
+    units.
 
     ``num_stages``: how many iterations' loads are there at the same time, the one that is computed with among them.
     """

@@ -142,11 +142,11 @@ class Pipeline(Pass):
                     spread_rows(loop, plan.loads, self.policy.layout_rules)
 
     def is_recurrence(self, loop: ir.Operation) -> bool:
-        """Whether rows of ``loop`` come ahead though it has no dots."""
+        """True if rows of ``loop`` are loaded ahead although it has no dots."""
         return self.policy.pipeline.recurrences and is_recurrence(loop)
 
     def plan(self, loop: ir.Operation, suits: _Suits) -> PipelinedLoads | None:
-        """What of ``loop`` is pipelined: operands of dots with rows beside them, or the rows of a recurrence."""
+        """Loads of ``loop`` to pipeline: operands of dots with rows beside them, or the rows of a recurrence."""
         if not self.is_recurrence(loop):
             return pipelined_loads(loop, suits)
         return pipelined_loads(
@@ -197,7 +197,9 @@ def _none(load: ir.Operation) -> bool:
 
 
 def _has_blocks(plan: PipelinedLoads) -> bool:
-    """Whether some load gives a tensor of two dimensions or more: beside dots, rows alone are not worth a ring."""
+    """True if some load gives a tensor of two dimensions or more: beside dots, rows alone are not worth a
+    ring.
+    """
     return any(len(load.results[0].type.shape) > 1 for load in plan.loads)
 
 

@@ -41,7 +41,7 @@ class PipelinedLoop:
         add_remark("pipeline", self.loop, f"the loop {text}")
 
     def too_little(self, wanted: Rings, rings: Rings | None) -> str:
-        """Why the loop has ``rings`` and not what was ``wanted``."""
+        """Reason that the loop has ``rings`` instead of ``wanted``."""
         asked = wanted.stages
         has = (
             f"is not pipelined in {asked} stages"
@@ -53,5 +53,5 @@ class PipelinedLoop:
 
 
 def staged(loads: Sequence[ir.Operation]) -> set[ir.Value]:
-    """What readers of ``loads`` make, in whose place stages of rings will be."""
+    """Results of the readers of ``loads``, which stages of rings will replace."""
     return {reader.results[0] for load in loads for reader in readers(load)}

@@ -89,7 +89,9 @@ class Prefetch(Pass):
 
 @dataclass(frozen=True)
 class _Chain:
-    """How an operand comes from a stage: the stage's view ``index``, transposes, the load, casts; ``axis`` is k."""
+    """Path of an operand from a stage: the stage's view ``index``, transposes, the load, casts; ``axis`` is
+    k.
+    """
 
     index: ir.Operation
     views: tuple[ir.Operation, ...]
@@ -234,7 +236,7 @@ def _head(ops: Sequence[ir.Operation]) -> tuple[ir.Operation, ...]:
 
 
 def _is_apart(head: Sequence[ir.Operation], body: ir.Block) -> bool:
-    """Whether what ``head`` computes is read by itself only, this time or the next."""
+    """True if only ``head`` reads its own results, in this iteration or the next."""
     inside = set(head)
     for result in (r for op in head for r in op.results):
         for use in result.uses:
@@ -283,7 +285,7 @@ def _is_argument(value: ir.Value, block: ir.Block) -> bool:
 
 
 def _is_cast(op: ir.Operation) -> bool:
-    """Whether ``op`` computes each element from the same element of its one operand."""
+    """True if ``op`` computes each element from the same element of its one operand."""
     if not is_rematerializable(op) or len(op.operands) != 1 or len(op.results) != 1:
         return False
     source, result = tensor_info(source_of(op).type), tensor_info(op.results[0].type)
@@ -293,7 +295,7 @@ def _is_cast(op: ir.Operation) -> bool:
 
 
 def _touches_memory(op: ir.Operation) -> bool:
-    """Whether ``op`` or anything inside of it takes a memory descriptor."""
+    """True if ``op`` or anything inside of it takes a memory descriptor."""
     return any(isinstance(v.type, MemDescType) for inner in all_ops(op) for v in inner.operands)
 
 

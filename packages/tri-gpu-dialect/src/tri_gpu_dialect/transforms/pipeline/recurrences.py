@@ -61,7 +61,7 @@ def _most_trips(loop: For) -> int | None:
 
 
 def is_row_of_recurrence(load: ir.Operation) -> bool:
-    """Whether ``load`` gives a row of elements, or a number, in registers of the block that reads it."""
+    """True if ``load`` gives a one-dimensional tensor, or a scalar, in registers of the block that reads it."""
     if global_load(load) is None or reads_again(load):
         return False
     info = tensor_info(load.results[0].type)

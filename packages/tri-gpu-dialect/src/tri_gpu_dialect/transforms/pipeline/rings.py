@@ -1,4 +1,4 @@
-"""How many stages the loads of a pipelined loop get: a choice by the CTAs that share a compute unit.
+"""Number of stages for the loads of a pipelined loop: a choice by the CTAs that share a compute unit.
 
 A load that runs ``stages - 1`` iterations ahead needs as many buffers as there are copies under way, and one that is being read.  Three
 things change that by one:
@@ -76,7 +76,7 @@ class Rings:
 
     @property
     def bytes(self) -> tuple[int, ...]:
-        """What each ring takes."""
+        """Bytes of each ring."""
         return tuple(ring.bytes * self.depth(i) for i, ring in enumerate(self.rings))
 
     @property
@@ -87,7 +87,8 @@ class Rings:
 
 @dataclass(frozen=True)
 class Room:
-    """What is beside the rings of a loop: ``others``, of which those count that live while op numbers ``span`` run.
+    """Shared memory beside the rings of a loop: ``others``, of which those count that are live while op
+    numbers ``span`` run.
 
     ``limit``: bytes of shared memory that a CTA may have (None: not known); ``scratch``: what conversions in the loop may need
     twice; ``unit``, ``warps`` and ``registers``: what CTAs share, a CTA's warps, registers of a thread at least; ``is_alone``: the grid
@@ -145,7 +146,7 @@ class Room:
         return max((self.limit or 0) - extent(place(beside)) - self.scratch, 0)
 
     def fits(self, rings: Rings) -> bool:
-        """Whether a CTA may have ``rings``."""
+        """True if a CTA has room for ``rings``."""
         return self.limit is None or self.bytes(rings) + self.scratch <= self.limit
 
     def ctas(self, rings: Rings) -> int:

@@ -28,7 +28,9 @@ __all__ = ["Carried", "Forwarded", "Place", "Schedule"]
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where an op is scheduled: its ``stage``, from 0, and the ``cluster`` of the new loop's body, first ones first."""
+    """Position of an op in the schedule: its ``stage``, from 0, and the ``cluster`` of the new loop's body,
+    in order.
+    """
 
     stage: int
     cluster: int = 0
@@ -95,7 +97,7 @@ class Schedule:
 
     @cached_property
     def carried(self) -> tuple[Carried, ...]:
-        """What the loop carries, and what is added."""
+        """Iter_args of the loop, and added ones."""
         loop = For(self.loop)
         own = zip(
             loop.carried, loop.inits, loop.yielded, strict=False
@@ -104,7 +106,7 @@ class Schedule:
 
     @cached_property
     def arguments(self) -> dict[ir.Value, Carried]:
-        """What is carried, by what it is in the body."""
+        """Iter_args by their block argument in the body."""
         return {each.argument: each for each in self.carried}
 
     @cached_property
@@ -132,7 +134,7 @@ class Schedule:
         return found
 
     def used(self, op: ir.Operation) -> Iterator[ir.Value]:
-        """What ``op``, with all inside of it, reads."""
+        """Values that ``op``, including its regions, reads."""
         for inner in all_ops(op) if len(op.regions) else (op,):
             yield from inner.operands
 
@@ -153,7 +155,9 @@ class Schedule:
 
     @cached_property
     def forwarded(self) -> tuple[Forwarded, ...]:
-        """What later stages read of earlier ones, in the order in which they do, with a copy for each iteration between."""
+        """Values that later stages read from earlier ones, in order of use, with a copy for each iteration
+        between.
+        """
         sent: dict[ir.Value, tuple[int, int]] = {}
         reads = [(v, self.places[op].stage) for op in self.ops for v in self.used(op)]
         reads += [(c.end, self._stages_of_carried[c.argument]) for c in self.carried]

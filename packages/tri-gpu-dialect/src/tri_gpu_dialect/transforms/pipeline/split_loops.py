@@ -107,7 +107,7 @@ class _Split:
         self.loop.erase()
 
     def is_short(self, short: int) -> bool:
-        """Whether what is left with the masks is known to be ``short`` iterations at most."""
+        """True if the remaining masked iterations are known to be at most ``short``."""
         return self.rest is not None and self.rest <= short
 
     @property
@@ -125,7 +125,9 @@ class _Split:
 
     @property
     def is_useful(self) -> bool:
-        """Whether the comparison may hold in some iterations and not in others, and numbers are such that they may be computed here."""
+        """True if the comparison may hold in some iterations and not in others, and its operands allow
+        computing the split here.
+        """
         value, type_ = self.ahead.value, For(self.loop).lower.type
         if value is not None and value < abs(self.slope):
             return False
@@ -135,7 +137,9 @@ class _Split:
         return abs(self.slope) < _MOST and all(abs(c) < _MOST for _, c in self.ahead.terms)
 
     def middle(self, low: ir.Value, high: ir.Value, step: ir.Value) -> ir.Value:
-        """Where the second loop begins: behind the iterations for which the comparison holds, or does not."""
+        """First iteration of the second loop: after the iterations for which the comparison holds, or does
+        not.
+        """
         iterations = _arithmetic("arith.maxsi", self.emitted(self.ahead), _number(low.type, 0))
         iterations = _arithmetic("arith.divsi", iterations, _number(low.type, abs(self.slope)))
         end = _arithmetic("arith.addi", low, _arithmetic("arith.muli", iterations, step))
@@ -165,7 +169,7 @@ class _Split:
 
 
 def _is_of_dots(loop: ir.Operation, *dots: type[ir.OpView]) -> bool:
-    """Whether one of the ``dots`` stands in the body of ``loop`` itself, and no loop does."""
+    """True if the body of ``loop`` itself contains one of ``dots`` and no loop."""
     ops = all_ops(loop)
     if "unsignedCmp" in loop.attributes or any(is_loop(op) for op in ops if op != loop):
         return False
@@ -181,7 +185,8 @@ def _run_as_it_is(rest: ir.Operation, places: Sequence[int]) -> None:
 
 
 def _split(loop: ir.Operation, loads: bool, short: int) -> _Split | None:
-    """Where to split ``loop``: by the first of its comparisons that allows it and chooses between values, or, with ``loads``, masks loads.
+    """Split point of ``loop``: by the first of its comparisons that allows it and chooses between values, or,
+    with ``loads``, masks loads.
 
     Those that hold in the same iterations go with it; where it leaves ``short`` iterations at most, so do others of which that is true.
     """
@@ -242,7 +247,7 @@ def _rest(split: _Split, reader: Reader) -> int | None:
 
 
 def _ends(upper: ir.Value) -> list[ir.Value]:
-    """What ``upper`` is the least of."""
+    """Operands of the minimum that ``upper`` is."""
     made = defining_op(upper)
     if made is None or not isa(made, arith.MinSIOp):
         return [upper]
@@ -255,7 +260,7 @@ def _stays(comparison: ir.Operation, why: str) -> None:
 
 
 def _chooses(comparison: ir.Operation) -> bool:
-    """Whether ``comparison``, of tensors, does nothing but choose elements itself."""
+    """True if all uses of ``comparison``, of tensors, are selects of elements."""
     if tensor_info(comparison.results[0].type) is None:
         return False
     uses = [(use.owner.operation.name, use.operand_number) for use in comparison.results[0].uses]
@@ -263,7 +268,7 @@ def _chooses(comparison: ir.Operation) -> bool:
 
 
 def _difference(reader: Reader, op: ir.Operation) -> Index | None:
-    """What is not negative where the comparison ``op`` holds."""
+    """Expression that is non-negative if and only if the comparison ``op`` holds."""
     kind = ir.IntegerAttr(op.attributes["predicate"]).value
     left, right = (reader.index(v) for v in op.operands)
     if kind not in _AS_DIFFERENCE or left is None or right is None:

@@ -69,7 +69,7 @@ def _in_order(values: Iterable[ir.Value]) -> list[ir.Value]:
 
 
 def _number(argument: ir.Value) -> int:
-    """Which of the carried values ``argument`` is."""
+    """Index of the iter_arg ``argument``."""
     return int(ir.BlockArgument(argument).arg_number) - 1
 
 
@@ -103,7 +103,7 @@ class _Spread:
         self.carried: set[ir.Value] = set()
 
     def takes(self, row: ir.Operation) -> bool:
-        """Whether all that ``row`` is loaded by can be had in the layout."""
+        """True if all operands that ``row`` is loaded by are available in the layout."""
         view = cast(row, LoadOp)
         needed: set[ir.Value] = set()
         ahead = [v for v in (view.ptr, view.mask, view.other) if v is not None]
@@ -121,7 +121,7 @@ class _Spread:
         return True
 
     def coming(self, argument: ir.Value) -> ir.Value:
-        """What ``argument`` is in the next iteration."""
+        """Value of ``argument`` in the next iteration."""
         return self.loop.yielded[_number(argument)]
 
     def made(self, value: ir.Value, arguments: dict[ir.Value, ir.Value]) -> ir.Value:

@@ -50,7 +50,7 @@ class StageReads:
         self.dropped.append(load)
 
     def _is_only_read(self, user: ir.Operation, through: dict[ir.Operation, None]) -> bool:
-        """Whether ``user`` is a transpose that nobody but pending readers reads."""
+        """True if ``user`` is a transpose whose only users are pending readers."""
         if user not in through:
             return False
         users = [use.owner.operation for use in user.results[0].uses]
@@ -82,7 +82,9 @@ class StageReads:
                         user.operands[number] = made
 
     def replaced(self, ops: Sequence[ir.Operation]) -> list[ir.Operation]:
-        """What is to be erased of ``ops``, all of the body: loads that were read, and their readers; last ones first."""
+        """Ops of ``ops``, all of the body, to erase: loads that were read, and their readers; last ones
+        first.
+        """
         gone = set(self.dropped)
         return [op for op in reversed(ops) if op in gone]
 

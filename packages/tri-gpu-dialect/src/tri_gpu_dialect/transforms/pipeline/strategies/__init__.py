@@ -1,4 +1,5 @@
-"""How loads of pipelined loops reach their use: what a backend puts in ``PipelinePolicy.loads``, a module for each way.
+"""Strategies that bring loads of pipelined loops to their use: entries of ``PipelinePolicy.loads``, a module
+each.
 
 ``AsyncCopy``
     asynchronous copies into a ring of stages in shared memory

@@ -67,7 +67,9 @@ class AsyncCopy(TypedFields):
         check_shared("AsyncCopy", target)
 
     def suits(self, load: ir.Operation, axes: AxisInfos, rules: LayoutRules) -> bool:
-        """Whether ``load`` can be an asynchronous copy: of matrices, in accesses of one of the widths, or of rows."""
+        """True if ``load`` can be an asynchronous copy: of matrices, in accesses of one of the widths, or of
+        rows.
+        """
         return _suits(load, axes, self.bits, rules)
 
     def pipeline(self, asked: PipelinedLoop) -> None:
@@ -109,7 +111,9 @@ class AsyncCopy(TypedFields):
 
 
 def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int], rules: LayoutRules) -> bool:
-    """Whether ``load`` can be an asynchronous copy: of matrices, in accesses of one of the ``widths`` in bits, or of rows."""
+    """True if ``load`` can be an asynchronous copy: of matrices, in accesses of one of the ``widths`` in
+    bits, or of rows.
+    """
     info = tensor_info(load.results[0].type)
     if not isa(load, LoadOp) or info is None or info.bitwidth < 8 or reads_again(load):
         return False
@@ -130,7 +134,7 @@ def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int], rules: La
 
 
 def _is_one_block(load: ir.Operation) -> bool:
-    """Whether no cluster shares what is loaded."""
+    """True if the loaded tensor is not shared within a cluster."""
     return not layouts.of(load.results[0].type).bases.get(BLOCK, ())
 
 

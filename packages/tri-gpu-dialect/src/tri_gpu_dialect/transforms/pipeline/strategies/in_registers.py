@@ -40,7 +40,7 @@ class InRegisters(TypedFields):
         """See :class:`tri_gpu_dialect.policies.loads.LoadStrategy`: any target has registers."""
 
     def suits(self, load: ir.Operation, axes: AxisInfos, rules: LayoutRules) -> bool:
-        """Whether ``load`` gives a matrix unit a matrix."""
+        """True if ``load`` gives a matrix for a matrix unit."""
         return is_matrix(load) and feeds_matrix_unit(load)
 
     def pipeline(self, asked: PipelinedLoop) -> None:

@@ -48,7 +48,7 @@ class ThroughRegisters(TypedFields):
         check_shared("ThroughRegisters", target)
 
     def suits(self, load: ir.Operation, axes: AxisInfos, rules: LayoutRules) -> bool:
-        """Whether ``load`` gives a matrix unit a matrix that is to be issued ahead."""
+        """True if ``load`` gives a matrix for a matrix unit, to be issued ahead."""
         return is_matrix(load) and feeds_matrix_unit(load) and (self.keep_converted or bool(readers(load)))
 
     def pipeline(self, asked: PipelinedLoop) -> None:
