@@ -31,7 +31,7 @@ class Parameter:
 
     @property
     def is_pointer(self) -> bool:
-        """Whether the parameter is a pointer."""
+        """True if the parameter is a pointer."""
         return self.type.startswith("*")
 
 
@@ -132,7 +132,7 @@ def launch_descriptors(attrs: Mapping[str, Any]) -> tuple[LaunchDescriptor, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class HiddenParameters:
-    """What a launch passes after a kernel's own parameters, in this order.
+    """Hidden parameters that a launch passes after a kernel's own, in this order.
 
     ``grid``: the extents of the grid, three i32.  Such a kernel is persistent: it goes through the programs itself, so that a
     launch starts CTAs along x alone, no more than there are programs, and than run at the same time.

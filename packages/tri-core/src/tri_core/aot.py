@@ -23,7 +23,7 @@ class AotParameter:
 
 @dataclass(frozen=True, kw_only=True)
 class AotLauncher:
-    """How C launches images of a target.
+    """Template of a C launcher for images of a target.
 
     ``template``: jinja2 text of the C source (see ``docs/design/aot.md`` for what it is given).
     ``facts``: what the templates need to know of an image, JSON-able.  ``image_suffix``: the suffix of the

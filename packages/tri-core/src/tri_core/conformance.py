@@ -48,7 +48,9 @@ _ASSEMBLY = ("text", "constraints")
 
 
 def read_profile(path: Path, target: Target) -> ConformanceProfile:
-    """What the file ``path`` says of ``target``; PluginError when an entry lacks a field or has another one."""
+    """Conformance profile of ``target`` in the file ``path``; PluginError if an entry has missing or unknown
+    fields.
+    """
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     _check(path, table, ("levels", "arrays", "assembly", "gap", "known-failure", "accuracy"), ())
     key = str(target.key)

@@ -39,7 +39,9 @@ _SHOWN = "shown_fields"
 
 
 def is_ordinary(cls: type) -> bool:
-    """Whether :func:`constructor` can make the one of ``cls``: all that it takes are fields, those without a default first."""
+    """True if :func:`constructor` can make the one of ``cls``: its parameters are fields, those without a
+    default first.
+    """
     listed = dataclasses.fields(cls)
     names = {f.name for f in listed}
     others = [f for name, f in vars(cls)["__dataclass_fields__"].items() if name not in names]
@@ -82,7 +84,7 @@ def _code(text: str) -> CodeType:
 
 @functools.cache
 def _factory() -> object:
-    """What the standard library writes for what a factory makes, as a parameter's default."""
+    """Sentinel of the standard library for a parameter whose default a factory makes."""
     taken = ("value", int, dataclasses.field(default_factory=int))
     made = dataclasses.make_dataclass("Made", [taken], repr=False, eq=False)
     default: object = inspect.signature(made).parameters["value"].default
@@ -170,7 +172,7 @@ def hashing(cls: type, fields: Fields) -> Callable[[Any], int]:
 
 
 def _values(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """What takes the attributes ``names`` of an object, as a tuple."""
+    """Function from an object to its attributes ``names``, as a tuple."""
     if not names:
         return lambda self: ()
     values = operator.attrgetter(*names)
@@ -203,7 +205,7 @@ def _named(function: Callable[..., Any], cls: type) -> Callable[..., Any]:
 
 @functools.cache
 def shared_parameters(options: tuple[tuple[str, Any], ...]) -> Any:
-    """What the standard library notes of a class with these options, as ``__dataclass_params__``."""
+    """Value of ``__dataclass_params__`` that the standard library gives a class with these options."""
     without = {"init": False, "repr": False, "eq": False}  # no method is compiled
     made: type = dataclasses.dataclass(**without)(type("Empty", (), {"__doc__": "no fields"}))
     parameters = copy.copy(vars(made)["__dataclass_params__"])

@@ -80,7 +80,9 @@ class SourceLocation:
 
 
 def tell_places_in_functions(told: bool) -> None:
-    """Whether errors say where they are in their function, beside the file, and have an error in a callee as their cause."""
+    """Set whether errors give their place in the function, beside the file, and have an error in a callee as
+    their cause.
+    """
     SourceLocation.tells_function = told
 
 
@@ -137,7 +139,7 @@ class TriError(Exception):
         return self.message
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows, by a name that it looks for."""
+        """Traceback for IPython, which looks the method up by this name."""
         return type(self).shown_lines(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -173,7 +175,9 @@ class Unsupported(TriError):
 
 
 class UnsupportedConstruct(Unsupported, CompilationError):
-    """What is :class:`Unsupported` at a place in the source of a kernel: a compile fails there, as with any other error."""
+    """:class:`Unsupported` at a place in the source of a kernel: the compile fails there, as with any other
+    error.
+    """
 
 
 class OutOfResources(TriError):
@@ -334,7 +338,7 @@ class DescriptorError(LaunchError, ValueError, AssertionError):
 
 
 class OutsideKernel(TriError, RuntimeError, ValueError):
-    """What is meant for kernels was called by the host."""
+    """Call by the host of a function that is for kernels."""
 
 
 class CompileRefused(TriError):

@@ -1,4 +1,4 @@
-"""What a kernel with assertions and the host agree on: the record of the first failure, and the error that it is.
+"""Record of the first failed assertion, the format shared by kernel and host, and its error.
 
 A kernel is given the address of a *slot* in memory of its device: the address of the record (8 bytes, 0: there is none), whether a
 thread writes it (4 bytes), and whether it is written (4 bytes, where others wait for that).  The record is in memory of the host, which

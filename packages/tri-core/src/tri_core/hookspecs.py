@@ -141,7 +141,7 @@ def tri_target(backend: str, key: TargetKey, device: DeviceInfo | None) -> Targe
 
 @hookspec(firstresult=True)
 def tri_abi(target: Target) -> KernelABI:
-    """How arguments are specialized and passed.  Once per target."""
+    """Specialisation and passing of arguments.  Once per target."""
     raise NotImplementedError
 
 
@@ -165,13 +165,13 @@ def tri_runtime(device_kind: str) -> Runtime:
 
 @hookspec(firstresult=True)
 def tri_aot(target: Target) -> AotLauncher:
-    """How a C program launches images of ``target`` (``tri compile --aot``).  Optional."""
+    """Launcher for C programs of images of ``target`` (``tri compile --aot``).  Optional."""
     raise NotImplementedError
 
 
 @hookspec(firstresult=True)
 def tri_simulation(target: Target) -> Simulation:
-    """How kernels for ``target`` run in the simulator, as ``sim:backend:arch``.  Optional."""
+    """Simulation of kernels for ``target``, as ``sim:backend:arch``.  Optional."""
     raise NotImplementedError
 
 
@@ -191,5 +191,5 @@ def tri_loop_estimates(
 
 @hookspec(firstresult=True)
 def tri_conformance(target: Target) -> ConformanceProfile:
-    """What the conformance kit should expect of ``target``."""
+    """Profile of ``target`` for the conformance kit."""
     raise NotImplementedError

@@ -15,7 +15,7 @@ __all__ = ["KernelImage", "KernelMetadata"]
 
 @dataclass(frozen=True, kw_only=True)
 class KernelMetadata:
-    """What is known of a compiled kernel before loading it.
+    """Metadata of a compiled kernel, available before loading.
 
     ``resources`` counts things that a target limits, under the names of ``TargetSpec.limits`` (``shared``
     bytes per CTA, ``threads`` per CTA) and of the backend's own (``registers``, ``spills``).  ``attrs``
@@ -55,7 +55,7 @@ class KernelMetadata:
 
     @property
     def num_stages(self) -> int:
-        """How many iterations of a loop are in flight at once, as the options asked."""
+        """Number of iterations of a loop in flight at once, as the options requested."""
         return int(str(self.options.get("num_stages", 1)))
 
     @property
@@ -70,7 +70,8 @@ class KernelMetadata:
 
     @property
     def is_launched_by_signature(self) -> bool:
-        """Whether grid, ``num_warps``, ``shared`` and the signature's parameters in order are all that a launch passes.
+        """True if grid, ``num_warps``, ``shared`` and the signature's parameters in order are all that a
+        launch passes.
 
         Not so for kernels with parameters that a launch makes, with further warps or CTAs, or with attributes of launches.
         """

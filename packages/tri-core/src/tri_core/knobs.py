@@ -503,7 +503,8 @@ def _names_of(asked: tuple[Knob, ...]) -> tuple[frozenset[str], frozenset[Any]]:
 
 
 class Made(Generic[_T]):
-    """What ``make`` makes of the knobs called ``names``, made anew when one of them may have another value.
+    """Value that ``make`` computes from the knobs called ``names``, recomputed when one of them may have
+    changed.
 
     For knobs whose values a program's first launches ask for again and again.  Aliases may say anything at any time: where one
     has a say, ``make`` is called each time.

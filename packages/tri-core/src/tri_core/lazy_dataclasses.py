@@ -181,7 +181,9 @@ def _counterpart(cls: type, parts: _Parts, options: dict[str, Any]) -> type:
 
 
 def _deferrable(cls: type, options: dict[str, Any]) -> bool:
-    """Whether nobody can tell: no comparison is the class's own, nor hashing, and no option makes another class of it or is refused."""
+    """True if deferral is unobservable: the class defines no comparison or hash, and no option replaces the
+    class or is refused.
+    """
     is_refused = options.get("order") and not options.get("eq", True)
     own = vars(cls).keys() & {*_COMPARED, *(methods.ORDERED if options.get("order") else ())}
     return options.keys() <= _DEFERRED and not own and not is_refused

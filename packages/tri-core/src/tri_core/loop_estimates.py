@@ -1,4 +1,5 @@
-"""What a backend expects of a compiled kernel's loops, without a device: cycles of an iteration and what they go into.
+"""Estimates of a compiled kernel's loops by its backend, without a device: cycles of an iteration and their
+breakdown.
 
 Asked by :attr:`tri_core.compiler.CompiledKernel.loop_estimates`, shown by ``tri explore`` and ``tri compile --resources``.
 """

@@ -1,4 +1,4 @@
-"""How many CTAs of a kernel one unit of a device holds, and which resource ends it.
+"""Occupancy: the number of CTAs of a kernel on one unit of a device, and the resource that limits it.
 
 The model is the one that vendors publish for their occupancy calculators: registers and warps are those of a unit's
 partitions, shared memory and CTAs those of the unit.
@@ -37,7 +37,8 @@ class Occupancy:
 
 
 def occupancy(unit: ComputeUnit, *, warps: int, registers: int | None, shared: int | None) -> Occupancy:
-    """What ``unit`` holds of CTAs of ``warps`` warps with ``registers`` per thread and ``shared`` bytes each.
+    """Occupancy of ``unit`` by CTAs of ``warps`` warps with ``registers`` per thread and ``shared`` bytes
+    each.
 
     None is for what is not known.  OptionError for a CTA without warps.
     """

@@ -60,7 +60,7 @@ class CommonOptions:
 
     @property
     def is_checked(self) -> bool:
-        """Whether the compiler adds checks of its own, of integers and accesses, to the program's assertions."""
+        """True if the compiler adds checks of integers and accesses to the program's own assertions."""
         return self.debug and self.sanitize_overflow
 
     def __post_init__(self) -> None:
@@ -105,7 +105,7 @@ class CommonOptions:
 
     @classmethod
     def _current_name(cls, name: str) -> str:
-        """What the option ``name`` is called in this version."""
+        """Name of the option ``name`` in this version."""
         current = cls.former_names.get(name)
         if current is None:
             return name

@@ -83,7 +83,7 @@ class CodegenRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class CodegenReply:
-    """What LLVM gave back, keyed as asked: ``"llvm-ir"`` and ``"asm"`` text, ``"object"`` bytes."""
+    """Result of code generation, by requested kind: ``"llvm-ir"`` and ``"asm"`` text, ``"object"`` bytes."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
     objects: Mapping[str, bytes] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class CodegenReply:
 
 @dataclass(frozen=True, kw_only=True)
 class StageContext:
-    """What a stage may use besides its input: never the environment, never a driver."""
+    """Context of a stage besides its input: never the environment, never a driver."""
 
     target: Target
     options: CommonOptions
@@ -110,7 +110,7 @@ class StageContext:
 
 @dataclass(frozen=True, kw_only=True)
 class StageResult:
-    """What a stage produced: the next artifact, and facts for the kernel's metadata.
+    """Result of a stage: the next artifact, and facts for the kernel's metadata.
 
     Of an attribute that two stages set, the later one's value stays; ``remarks``, a list of texts, are joined.
     """

@@ -83,7 +83,7 @@ class SimulatedLevel:
 
 @dataclass(frozen=True, kw_only=True)
 class Simulation:
-    """What the simulator needs of a backend beyond ``TargetSpec.memories`` and the machine ops' own meanings.
+    """Backend's part of the simulator beyond ``TargetSpec.memories`` and the machine ops' own meanings.
 
     ``pipeline``: the stages from TTIR to a last one that makes text of a module in the ``llvm`` dialect with
     machine ops; ``externals``: functions that the vendor's driver brings, ``symbol -> function`` of the CTA and
@@ -117,7 +117,7 @@ class LanguageExtension:
 
 @dataclass(frozen=True, kw_only=True)
 class FrameworkAdapter:
-    """How arrays of a framework are recognised and read.
+    """Adapter that recognises and reads arrays of a framework.
 
     ``module``: prefix of ``type(array).__module__``, or of a base's; ``protocol``: an attribute that marks the
     class of such arrays whatever its module (empty: none); ``describe``: the array as an
@@ -198,7 +198,7 @@ class Assembly:
 
 @dataclass(frozen=True, kw_only=True)
 class ConformanceProfile:
-    """What a backend tells the conformance kit about itself: nothing else excuses a case.
+    """Expectations of a backend for the conformance kit: nothing else excuses a case.
 
     ``levels`` are those that the backend claims (empty: all).  ``arrays`` is ``module:attribute`` of a context
     manager for targets whose runtime refuses host arrays: it takes host arrays, gives arrays of the device that
@@ -227,5 +227,5 @@ class Policy(Protocol):
         ...
 
     def specialization(self, function: Any) -> Any | None:
-        """How warps of ``function`` are to be specialised (producer's warps, registers, stages), or None: not at all."""
+        """Warp specialisation of ``function`` (producer's warps, registers, stages); None: none."""
         ...

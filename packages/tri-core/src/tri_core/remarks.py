@@ -1,4 +1,4 @@
-"""Why passes leave things as they are, for whoever asks: tools, authors of kernels, tests.
+"""Remarks: reasons that passes leave IR unchanged, for tools, authors of kernels, tests.
 
 A pass that declines something, for a reason that a kernel's author could act upon, says so by :func:`declined`.  Nobody listens in
 an ordinary compile: then nothing is looked up or written.
@@ -22,7 +22,7 @@ __all__ = ["Remark", "declined", "is_listening", "remarks"]
 
 @dataclass(frozen=True)
 class Remark:
-    """What the pass ``pass_name`` left as it is, and why (``text``); ``location``: where, if that is known."""
+    """Missed change of the pass ``pass_name`` and its reason (``text``); ``location`` if known."""
 
     pass_name: str
     text: str
@@ -35,7 +35,7 @@ class Remark:
         return self.text if place is None else f"{place.file}:{place.line}: {self.text}"
 
     def __str__(self) -> str:
-        """What is said, and who says it."""
+        """Text and the pass's name."""
         return f"{self.said} [{self.pass_name}]"
 
 
@@ -54,7 +54,7 @@ def remarks() -> Iterator[list[Remark]]:
 
 
 def is_listening() -> bool:
-    """Whether somebody asks: for reasons that take work to find."""
+    """True if a listener is registered: for reasons that take work to find."""
     return _found.get() is not None
 
 

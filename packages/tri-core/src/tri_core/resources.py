@@ -1,4 +1,4 @@
-"""What a compiled kernel takes of its target, known before anything is loaded, and whether it fits.
+"""Resources of a compiled kernel, known before anything is loaded, and whether they fit the target.
 
 The numbers are those of the image (:class:`tri_core.image.KernelMetadata`); nothing here asks a driver, so a kernel
 for a device that is not there has them too.
@@ -27,7 +27,7 @@ _REMEDY = {
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Whether a kernel can run on its target, and how well its CTAs fill a unit, in words."""
+    """True in ``fits`` if a kernel can run on its target, and in words how well its CTAs fill a unit."""
 
     fits: bool
     text: str
@@ -38,7 +38,7 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Resources:
-    """What one kernel takes of ``target``; None is for what the image does not tell.
+    """Resources of one kernel on ``target``; None for those that the image does not give.
 
     Per thread: ``registers`` (32 bits each), ``spills`` and ``stack`` (bytes).  Per CTA: ``threads``, ``shared``
     (bytes), ``tensor_memory`` (columns).  ``cluster`` counts CTAs that are launched together.  ``occupancy`` is None
@@ -82,7 +82,7 @@ class Resources:
 
 
 def resources(metadata: KernelMetadata, spec: TargetSpec) -> Resources:
-    """What the kernel of ``metadata`` takes of the target that ``spec`` describes."""
+    """Resources of the kernel of ``metadata`` on the target that ``spec`` describes."""
     reported = metadata.resources
     remarks = metadata.attrs.get("remarks", ())
     return Resources(
@@ -124,7 +124,7 @@ def _occupancy(metadata: KernelMetadata, unit: ComputeUnit | None) -> Occupancy 
 def refusals(
     metadata: KernelMetadata, limits: Mapping[str, int], unit: ComputeUnit | None = None
 ) -> Iterator[OutOfResources]:
-    """What of the kernel exceeds ``limits``, under equal names, or the registers of a ``unit``.
+    """Resources of the kernel that exceed ``limits``, under equal names, or the registers of a ``unit``.
 
     ``shared`` bytes and ``threads`` per CTA are taken from the metadata where its resources do not name them.
     """

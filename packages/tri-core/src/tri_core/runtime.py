@@ -64,7 +64,7 @@ Launch = Callable[[tuple[int, int, int], int | None, Sequence[Argument]], None]
 
 @dataclass(frozen=True)
 class OverlapLaunch:
-    """How a kernel is launched on arrays that overlap.
+    """Launch of a kernel on arrays that overlap.
 
     ``pairs`` are parameters whose arrays the usual launcher takes for disjoint, or for one; ``launch`` is for those of
     which a pair overlaps in another way.  A runtime whose code depends on it has

@@ -127,7 +127,7 @@ class Memory:
 
 @dataclass(frozen=True, kw_only=True)
 class ComputeUnit:
-    """What shares a local memory: a multiprocessor, compute unit, work-group processor or core.
+    """Unit that shares a local memory: a multiprocessor, compute unit, work-group processor or core.
 
     It has ``partitions``, each of which holds at most ``warps`` warps and ``registers`` of 32 bits per lane, given out
     in multiples of ``register_unit``.  ``shared`` bytes are given out in multiples of ``shared_unit``, with
@@ -159,7 +159,7 @@ class MmaDesc:
 
 @dataclass(frozen=True, kw_only=True)
 class LLVMTarget:
-    """How LLVM is asked for code: triple, cpu, feature string, data layout."""
+    """Code generation target of LLVM: triple, cpu, feature string, data layout."""
 
     triple: str
     cpu: str = ""
@@ -221,7 +221,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What the owner of a target hands to the compiler: key, spec, option type, module attributes."""
+    """Target as its owner describes it to the compiler: key, spec, option type, module attributes."""
 
     key: TargetKey
     spec: TargetSpec
@@ -230,7 +230,7 @@ class Target:
     module_attrs: Mapping[str, str | int] = field(default_factory=dict)
 
     def has(self, feature: str) -> bool:
-        """Whether the target declares ``feature``."""
+        """True if the target declares ``feature``."""
         return feature in self.spec.features
 
     def __str__(self) -> str:

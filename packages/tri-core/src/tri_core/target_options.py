@@ -1,4 +1,4 @@
-"""What a call says about a compile, as options of its target: the target's own, and those of others that it may ignore."""
+"""Options of a call for a compile: the target's own, and those of others that it may ignore."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def parse_options(target: Target, given: Mapping[str, Any] | None) -> CommonOpti
 
 
 def _understood(target: Target, given: Mapping[str, Any]) -> frozenset[str]:
-    """Which of the options for every target mean something for ``target``, or ask for nothing."""
+    """Options for every target that ``target`` supports, or whose values request nothing."""
     silent = {name for name in (*_ARCHITECTURE, *_WITHOUT_EFFECT) if given.get(name, "") is None}
     known = _ARCHITECTURE if _architecture(target, given) is not None else ()
     return frozenset({_DEFAULT_FUSION, *known, *silent})

@@ -1,4 +1,4 @@
-"""How long the stages of a compile and their passes take, for whoever asks."""
+"""Timing of the stages of a compile and their passes."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def install() -> None:
 
 
 def _is_short(error: BaseException | None) -> bool:
-    """Whether ``error`` is shown without its inner frames."""
+    """True if ``error`` is shown without its inner frames."""
     return isinstance(error, TriError) and not isinstance(error, _WHOLE) and not knobs.get("FULL_TRACEBACK")
 
 
@@ -132,5 +132,5 @@ def _of_user(frames: TracebackType | None, hidden: frozenset[str]) -> TracebackT
 
 
 def _is_library(file: str) -> bool:
-    """Whether ``file`` is of the standard library or an installed package."""
+    """True if ``file`` is of the standard library or an installed package."""
     return file.startswith(("<", *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))))

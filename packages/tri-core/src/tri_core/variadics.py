@@ -24,7 +24,7 @@ _CLASH = re.compile(r"expected '.*' but got '.*'", re.DOTALL)
 
 
 def is_type_clash(error: ir.MLIRError) -> bool:
-    """Whether ``error`` may be IRDL's complaint about a mixed op."""
+    """True if ``error`` may be IRDL's complaint about a mixed op."""
     return any(_CLASH.match(d.message) for d in error.error_diagnostics)
 
 

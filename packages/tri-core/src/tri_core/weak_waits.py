@@ -85,14 +85,14 @@ class _Slice:
         self._found.append(op)
 
     def _given(self, argument: ir.BlockArgument) -> ir.Value:
-        """What an iteration gives to ``argument`` of one of the loop's two blocks."""
+        """Value that an iteration forwards to ``argument`` of one of the loop's two blocks."""
         if argument.owner == self.loop.before:
             return terminator(self.loop.after).operands[argument.arg_number]
         return self.loop.passed[argument.arg_number]
 
 
 def _is_in(op: ir.Operation | None, loop: ir.Operation) -> bool:
-    """Whether ``op`` is ``loop`` or in it."""
+    """True if ``op`` is ``loop`` or nested in it."""
     while op is not None:
         if op == loop:
             return True

@@ -29,5 +29,5 @@ def set_allocator(function: Allocator) -> None:
 
 
 def allocator() -> Allocator | None:
-    """What :func:`set_allocator` set in this context."""
+    """Allocator set by :func:`set_allocator` in this context; None if there is none."""
     return _allocator.get()

@@ -28,14 +28,16 @@ _MADE = (
 
 
 class CallableServices(Protocol):
-    """What the layers above know of a function: what it reads, and a key from that."""
+    """Services of the layers above for a function: the globals it reads, and a key from them."""
 
     def fingerprint(self, function: Any) -> str:
         """A hash of the function's source and of everything that it uses from outside."""
         ...
 
     def used_globals(self, function: Any) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
-        """What the function and those that it calls read of their modules: (name, id of the names) -> (value, names)."""
+        """Globals that the function and its callees read from their modules: (name, id of the names) ->
+        (value, names).
+        """
         ...
 
 
@@ -138,7 +140,8 @@ class JITCallable:
 
     @property
     def used_global_vals(self) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]] | None:
-        """What the function and those that it calls read of their modules: (name, id of the names) -> (value, names).
+        """Globals that the function and its callees read from their modules: (name, id of the names) ->
+        (value, names).
 
         Read anew whenever it is asked for; None where the function was taken away.  To set it changes nothing.
         """

@@ -1,4 +1,4 @@
-"""Where Python functions find what they capture: cells of enclosing functions, paths of names."""
+"""Captures of Python functions: cells of enclosing functions, paths of names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Cell:
         self.cell = cell
 
     def get(self, name: str) -> Any:
-        """What the variable, called ``name``, holds; None while it has no value."""
+        """Value of the variable called ``name``; None while it has none."""
         try:
             return self.cell.cell_contents
         except ValueError:

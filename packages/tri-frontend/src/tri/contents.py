@@ -1,4 +1,4 @@
-"""Whether a value that a kernel captured can change in place, and whether it did."""
+"""Mutability of captured values, and detection of changes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Contents:
 
 
 def is_fixed(value: Any) -> bool:
-    """Whether ``value`` can't change in place, but for what is watched by its own names."""
+    """True if ``value`` can't change in place, except in attributes that are watched by their own names."""
     value = unwrap(value)
     if isinstance(value, (tuple, frozenset)):
         return all(map(is_fixed, value))

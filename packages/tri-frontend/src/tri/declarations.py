@@ -1,4 +1,4 @@
-"""What a jit function declares: its parameters, and all that is left of it where its Python function is taken away."""
+"""Declaration of a jit function: its parameters, and what remains when its Python function is dropped."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class KernelParameter:
 
     @property
     def has_default(self) -> bool:
-        """Whether the parameter may be left out."""
+        """True if the parameter may be omitted."""
         return self.default is not inspect.Parameter.empty
 
     @property
     def is_constexpr(self) -> bool:
-        """Whether the parameter is annotated as ``tl.constexpr``."""
+        """True if the parameter is annotated as ``tl.constexpr``."""
         return "constexpr" in self.annotation
 
     @property
     def is_const(self) -> bool:
-        """Whether the parameter points to memory that the kernel only reads (``tl.const``)."""
+        """True if the parameter points to memory that the kernel only reads (``tl.const``)."""
         return not self.is_constexpr and ("const" in self.annotation or self.annotation.startswith("*k"))
 
 

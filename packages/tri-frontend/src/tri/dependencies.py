@@ -1,4 +1,4 @@
-"""What a jit function depends on: its own source, the functions that it calls, the values that it reads.
+"""Dependencies of a jit function: its own source, the functions that it calls, the values that it reads.
 
 A kernel reads names of enclosing functions and of its module, and attributes of modules, classes and compile-time
 objects.  All of them are part of its key (:func:`fingerprint`), and a launch looks whether they are what they were
@@ -59,7 +59,8 @@ def _fingerprint(reached: Iterable[tuple[Any, list[_Use]]]) -> str:
 
 
 def watched(function: Kernel, passed: Iterable[Kernel] = ()) -> tuple[Watch, ...]:
-    """What ``function``, functions ``passed`` to it and what they call read: where a name stands for another value, they are other kernels.
+    """Names that ``function``, functions ``passed`` to it and their callees read: a name with another value
+    makes another kernel.
 
     What is found is the function's key, too, where it has none yet: it is read once for both.
     """
@@ -102,7 +103,7 @@ def reached(function: Kernel) -> Iterator[Kernel]:
 
 
 def used_values(function: Kernel) -> Iterator[tuple[str, Any]]:
-    """What ``function`` names of the outside and depends on, by path: functions, aggregates, compile-time values."""
+    """Outside names that ``function`` depends on, by path: functions, aggregates, compile-time values."""
     for use in _uses(function):
         if not isinstance(use.value, ModuleType):
             yield use.path, use.value
@@ -140,7 +141,7 @@ def _reach(roots: Iterable[Any]) -> Iterator[tuple[Any, list[_Use]]]:
 
 
 def _is_code(value: Any) -> bool:
-    """Whether ``value`` has code of its own, which is followed."""
+    """True if ``value`` has code of its own, which is followed."""
     return isinstance(value, Kernel) or is_constexpr_function(value) or is_aggregate_class(value)
 
 
@@ -215,7 +216,7 @@ def _uses_of_class(cls: Any) -> Iterator[_Use]:
 
 
 def _uses_of_python(function: Any) -> Iterator[_Use]:
-    """What a function that runs while compiling reads."""
+    """Names that a function which runs while compiling reads."""
     code = getattr(function, "__code__", None)
     if code is not None:
         yield from _found(read_paths(code), (CellNames.of(function), function.__globals__))
@@ -251,14 +252,14 @@ def _resolve(path: str, spaces: tuple[Mapping[str, Any], ...]) -> _Use | None:
 
 
 def _has_users_attributes(owner: Any) -> bool:
-    """Whether attributes of ``owner`` may be other ones another day: not those of values, nor of libraries."""
+    """True if attributes of ``owner`` may change later: not those of values, nor of libraries."""
     if isinstance(owner, ModuleType):
         return _root(owner.__name__) not in _FIXED
     return not isinstance(owner, (Kernel, FunctionType, dtype, Structure, tuple, int, float, str))
 
 
 def _homes(owner: Any) -> Iterator[Mapping[str, Any]]:
-    """Where attributes of ``owner`` may stand."""
+    """Namespaces that may hold attributes of ``owner``."""
     if hasattr(owner, "__dict__"):
         yield vars(owner)
     for cls in (owner if isinstance(owner, type) else type(owner)).__mro__:

@@ -1,4 +1,6 @@
-"""Whether the interpreter runs here and now: asked by the language's functions, so it imports nothing dear."""
+"""State of the interpreter, on or off here and now: queried by the language's functions, so it imports
+nothing expensive.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ __all__ = ["Request", "current", "forced", "interpret", "running"]
 
 
 class Request:
-    """What a ``with tri.interpret(...)`` block asks for: the arrays that kernels reach through addresses.
+    """Request of a ``with tri.interpret(...)`` block: the arrays that kernels reach through addresses.
 
     ``races``: whether data races are looked for; None for what the knob ``INTERPRET_RACES`` says.
     """

@@ -96,7 +96,7 @@ class JITFunction(Kernel):
 
     @property
     def is_interpreted(self) -> bool:
-        """Whether a launch here and now runs as Python."""
+        """True if a launch here and now runs as Python."""
         return self.interpreted or forced() is not None
 
     def _interpret(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -115,7 +115,7 @@ class JITFunction(Kernel):
             raise
 
     def plan(self, /, *args: Any, **kwargs: Any) -> tuple[Any, Target, dict[str, Any]]:
-        """What a launch with such arguments would compile: source, target and options."""
+        """Compile of a launch with such arguments: source, target and options."""
         return self._dispatcher.plan(args, kwargs)
 
     def add_pre_run_hook(self, hook: Callable[..., Any]) -> None:
@@ -171,7 +171,7 @@ class JITFunction(Kernel):
 
     @property
     def declaration(self) -> Declaration:
-        """What is left where the Python function is taken away."""
+        """Declaration that remains when the Python function is dropped."""
         return Declaration(
             module=self.__module__,
             name=self.__name__,

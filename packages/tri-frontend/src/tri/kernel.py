@@ -41,7 +41,7 @@ class KernelVersions(Protocol):
 
 
 class KernelLauncher(Protocol):
-    """What launches a function: :class:`tri.launch.dispatcher.Dispatcher`."""
+    """Launcher of a function: :class:`tri.launch.dispatcher.Dispatcher`."""
 
     call: Callable[..., Any]
 
@@ -68,15 +68,15 @@ class KernelLauncher(Protocol):
         ...
 
     def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Target, dict[str, Any]]:
-        """What a launch with such arguments would compile: source, target, options."""
+        """Compile of a launch with such arguments: source, target, options."""
         ...
 
 
 class KernelServices(CallableServices, Protocol):
-    """What the layers above do with a kernel: keys from what it depends on, launches, interpretation."""
+    """Services of the layers above for a kernel: keys from its dependencies, launches, interpretation."""
 
     def launcher(self, kernel: Kernel) -> KernelLauncher:
-        """What launches the kernel."""
+        """Launcher of the kernel."""
         ...
 
     def device_caches(self, launcher: KernelLauncher) -> KernelVersions:
@@ -100,7 +100,7 @@ class KernelServices(CallableServices, Protocol):
     def launch_facts(
         self, source: Any, compiled: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any
     ) -> Any:
-        """What hooks get of such a launch; None where no hook is set."""
+        """Facts of such a launch for hooks; None if no hook is set."""
         ...
 
     def preload(self, kernel: Kernel, specialization_data: str) -> CompiledKernel:

@@ -68,7 +68,7 @@ class KernelSource:
         return self._paths
 
     def returns(self, node: ast.AST) -> bool:
-        """Whether a ``return`` stands somewhere in the statement ``node``."""
+        """True if the statement ``node`` contains a ``return``."""
         if self._returning is None:
             self._returning = frozenset(_statements_with_return(self.tree.body))
         return node in self._returning

@@ -1,4 +1,4 @@
-"""What is done with kernels: put behind :class:`tri.kernel.KernelServices` here, above all that does it.
+"""Services for kernels: bound to :class:`tri.kernel.KernelServices` here, above all that implement it.
 
 The language, the compiler and the interpreter know kernels as records (:mod:`tri.kernel`) and import nothing of this;
 each function imports what it needs when it is called, so that ``import tri`` costs no more.

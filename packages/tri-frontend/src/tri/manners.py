@@ -1,4 +1,5 @@
-"""Whose manners a program is used to: where versions of Triton differ in what a kernel means, ``TRI_TRITON_VERSION`` chooses.
+"""Version of Triton whose behaviour a program expects: where versions differ in a kernel's meaning,
+``TRI_TRITON_VERSION`` chooses.
 
 Under 3.6 ``sum``, ``cumsum`` and ``cumprod`` of bfloat16 give float32, under 3.9 bfloat16 (its sums are added in float32
 as well, and rounded once).  The setting is a part of every compiled kernel's key.
@@ -22,5 +23,5 @@ def version() -> str:
 
 
 def widens_bfloat16() -> bool:
-    """Whether sums and products of bfloat16 are float32."""
+    """True if sums and products of bfloat16 are float32."""
     return version() == "3.6.0"

@@ -12,7 +12,9 @@ __all__ = ["by_name", "reduced"]
 
 
 def reduced(value: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What ``value.__reduce_ex__`` gives: a reference by name, or ``parts`` (a function with its arguments, a state)."""
+    """Result of ``value.__reduce_ex__``: a reference by name, or ``parts`` (a function with its arguments, a
+    state).
+    """
     module, name = value.__module__, value.__qualname__
     # the main module of another process is another one
     hidden = module == "__main__" and _is_by_value()
@@ -34,7 +36,7 @@ def _found(module: str, name: str) -> Any:
 
 
 def _depth(module: str, name: str, value: Any) -> int | None:
-    """How many wrappers are around ``value`` in what ``module`` calls ``name``; None when it isn't in there."""
+    """Number of wrappers around ``value`` in what ``module`` calls ``name``; None if it isn't in there."""
     found, depth = _found(module, name), 0
     while found is not None and found is not value:
         found, depth = getattr(found, "fn", None), depth + 1
@@ -42,7 +44,7 @@ def _depth(module: str, name: str, value: Any) -> int | None:
 
 
 def _is_by_value() -> bool:
-    """Whether a pickler asks that takes functions of the main module apart, as cloudpickle and its copies do."""
+    """True if the calling pickler takes functions of the main module apart, as cloudpickle and its copies do."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] in (
         "tri",

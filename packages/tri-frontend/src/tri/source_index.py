@@ -1,4 +1,4 @@
-"""What is known of the definitions of a file without parsing it: an index, kept by the file's content.
+"""Index of a file's definitions that avoids parsing it, kept by the file's content.
 
 `tri warm` and `tri record` put one for each file of their kernels into the bundle.  A program that serves the bundle then neither parses the
 sources of kernels nor walks over their trees, a third of the time of a first launch.  The index is found by the content that the file has

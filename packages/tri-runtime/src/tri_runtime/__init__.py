@@ -1,4 +1,4 @@
-"""What runtimes of all device kinds share: handles, argument packing, limits, staging and benchmarking.
+"""Common part of runtimes of all device kinds: handles, argument packing, limits, staging and benchmarking.
 
 A backend's runtime implements :class:`tri_core.runtime.Runtime`; :class:`RuntimeBase` gives it every part
 that does not depend on a driver.

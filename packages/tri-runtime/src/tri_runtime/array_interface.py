@@ -50,7 +50,8 @@ def torch_argument(tensor: Any, device: DeviceInfo) -> ArrayArgument:
 
 @dataclass(frozen=True)
 class InterfaceArray:
-    """What an interface says: address in bytes, Triton's dtype, bytes to the end of the last element.
+    """Array as an interface describes it: address in bytes, Triton's dtype, bytes to the end of the last
+    element.
 
     ``flag`` is the second entry of ``data``: by NumPy's words whether the array is read-only.
     """

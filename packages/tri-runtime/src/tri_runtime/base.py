@@ -90,7 +90,9 @@ class RuntimeBase(abc.ABC):
         return self.current_device()
 
     def host_memory_for(self, arch: str) -> HostMemory:
-        """How host memory gets to kernels of architecture ``arch``: ``host_memory``, where all devices are alike."""
+        """Access of kernels of architecture ``arch`` to host memory: ``host_memory``, if all devices are
+        alike.
+        """
         del arch
         return self.host_memory
 

@@ -123,7 +123,7 @@ def do_bench(
 
 
 def _runs(budget: float, estimate: float) -> int:
-    """How often work of ``estimate`` ms fits ``budget`` ms; bounded, since an empty one fits endlessly."""
+    """Number of times that work of ``estimate`` ms fits ``budget`` ms; bounded, for an estimate near 0."""
     return max(1, min(int(budget / estimate), 10_000))
 
 

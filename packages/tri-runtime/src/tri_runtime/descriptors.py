@@ -72,7 +72,7 @@ class DescriptorEncoder:
 
 
 def _wrong(address: int, shape: Sequence[int], strides: Sequence[int]) -> str | None:
-    """What copies of blocks cannot reach, on any device that has them."""
+    """Violated requirement of block copies on any device that has them; None if there is none."""
     if address % _PIECE:
         return f"its base {address:#x} is not a multiple of 16 bytes"
     if any(n < 1 for n in shape):

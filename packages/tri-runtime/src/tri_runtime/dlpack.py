@@ -77,7 +77,7 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 
 @dataclass(frozen=True)
 class DLTensor:
-    """What DLPack says of an array: address in bytes, Triton's dtype, span in bytes, DLPack's device numbers.
+    """Array as DLPack describes it: address in bytes, Triton's dtype, span in bytes, DLPack's device numbers.
 
     ``writable`` is False where the producer says that the memory is read-only.
     """

@@ -93,7 +93,7 @@ class ArgumentTable:
 
     @property
     def descriptor_offsets(self) -> tuple[int, ...]:
-        """Where the descriptors are."""
+        """Offsets of the descriptors."""
         first = -(-self.layout.size // DESCRIPTOR_ALIGNMENT) * DESCRIPTOR_ALIGNMENT
         return tuple(first + i * DESCRIPTOR_BYTES for i in range(self.descriptors))
 

@@ -1,4 +1,6 @@
-"""Whether an image takes what a launch passes: drivers read as many arguments as the image has parameters, wherever they end."""
+"""Check of an image's parameters against a launch's: drivers read as many arguments as the image has
+parameters, wherever they end.
+"""
 
 from __future__ import annotations
 

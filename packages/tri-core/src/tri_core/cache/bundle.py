@@ -137,7 +137,7 @@ class Bundle:
             raise self._bad(f"has an index that cannot be read ({type(error).__name__})") from error
 
     def objection(self) -> str | None:
-        """Why nothing in it can be of use here: made under another Python, by other versions; None if it can."""
+        """Reason that none of its entries can be used here: another Python, other versions; None if they can."""
         if self.python != sys.version_info[:2]:
             here = ".".join(map(str, sys.version_info[:2]))
             return f"was made under Python {'.'.join(map(str, self.python))}, and this is {here}"

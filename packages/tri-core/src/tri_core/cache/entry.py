@@ -1,4 +1,4 @@
-"""How an entry lies in its file: a header with lengths and a SHA-256, then the key, then the payload.
+"""File format of an entry: a header with lengths and a SHA-256, then the key, then the payload.
 
 An entry is complete exactly when the header fits the rest of the file, so a file that was cut, padded or
 damaged anywhere is distinguished from a good one without any knowledge of the payload.  It knows its key, which the
@@ -20,7 +20,7 @@ HEADER = struct.Struct(f"<{len(MAGIC)}sHQ32s")
 
 
 class Entry(NamedTuple):
-    """What a file holds."""
+    """Contents of an entry's file."""
 
     key: str
     payload: bytes
@@ -38,7 +38,7 @@ def pack(key: str, payload: bytes) -> bytes:
 
 
 def unpack(content: bytes) -> Entry | None:
-    """What a whole file's ``content`` holds; None unless it is complete and undamaged."""
+    """Entry in a whole file's ``content``; None unless it is complete and undamaged."""
     if len(content) < HEADER.size:
         return None
     magic, name_bytes, length, digest = HEADER.unpack_from(content)
@@ -50,7 +50,7 @@ def unpack(content: bytes) -> Entry | None:
 
 
 def is_of_another_version(content: bytes) -> bool:
-    """Whether ``content`` begins as entries of another version of this format do."""
+    """True if ``content`` begins as entries of another version of this format do."""
     return content.startswith(_FAMILY) and not content.startswith(MAGIC)
 
 

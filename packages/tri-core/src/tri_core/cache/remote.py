@@ -64,7 +64,7 @@ class Remote:
 
     @property
     def is_aside(self) -> bool:
-        """Whether it is no longer asked."""
+        """True if the remote is no longer queried."""
         return self._is_aside
 
     def get(self, key: str) -> bytes | None:
@@ -118,7 +118,7 @@ class Remote:
         return self._transport
 
     def _plainly(self, call: Callable[[], _T]) -> _T:
-        """What ``call`` returns, however long it takes; RemoteCacheError for what it raises."""
+        """Result of ``call``, however long it takes; RemoteCacheError for any error."""
         try:
             return call()
         except Exception as error:  # whatever a file system's library raises
@@ -128,7 +128,7 @@ class Remote:
             ) from error
 
     def _bounded(self, call: Callable[[], _T]) -> _T | None:
-        """What ``call`` returns; None where it fails, or takes longer than the patience."""
+        """Result of ``call``; None if it fails, or takes longer than the patience."""
         if self._is_aside:
             return None
         answers: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()

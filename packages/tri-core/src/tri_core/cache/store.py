@@ -63,7 +63,7 @@ def _open_privately(path: str, flags: int) -> int:
 
 
 class Layer(Protocol):
-    """What a store reads below its own entries."""
+    """Layer that a store reads below its own entries."""
 
     def get(self, key: str) -> bytes | None:
         """The payload of ``key``; None where there is none that can be trusted."""
@@ -100,7 +100,7 @@ class Store:
         self._trusted: bool | None = True if shared else None
 
     def path(self, key: str) -> Path:
-        """Where the entry of ``key`` lies; CacheError for a key that is not a plain word."""
+        """Path of the entry of ``key``; CacheError for a key that is not a plain word."""
         return Path(self._name(key))
 
     def _name(self, key: str) -> str:
@@ -110,7 +110,7 @@ class Store:
         return f"{self._folder}{key[:2]}{os.sep}{key}{SUFFIX}"
 
     def is_trusted(self) -> bool:
-        """Whether nobody else can write to the store; True, but not for good, while there is no folder."""
+        """True if no other user can write to the store; True, but not cached, while there is no folder."""
         if self._trusted is None:
             try:
                 found = trust.objection(self.directory)
@@ -172,7 +172,9 @@ class Store:
         self.discard(key)
 
     def _is_entry(self, path: str, status: os.stat_result) -> bool:
-        """Whether a file may be read: a regular one (a pipe would make readers wait) that nobody else can write."""
+        """True if a file may be read: a regular one (a pipe would make readers wait) that no other user can
+        write.
+        """
         found = None if stat.S_ISREG(status.st_mode) else "is not a file"
         if found is None and not self.shared:
             found = trust.objection_to(status)

@@ -24,7 +24,7 @@ class Transport(Protocol):
     """Bytes by key, somewhere else.  Each method may raise whatever the library below raises."""
 
     def get(self, key: str) -> bytes | None:
-        """What lies under ``key``; None where there is nothing."""
+        """Bytes under ``key``; None if there are none."""
         ...
 
     def put(self, key: str, content: bytes) -> None:
@@ -47,7 +47,7 @@ class _Opener(Protocol):
 
 
 def prepare(url: str) -> _Opener:
-    """What opens ``url``: libraries are imported here, and nothing is connected to.  RemoteCacheError where a library lacks."""
+    """Opener of ``url``: imports libraries, and connects to nothing.  RemoteCacheError where a library lacks."""
     scheme = urlsplit(url).scheme
     if scheme in _REDIS:
         _imported("redis", url, "redis")

@@ -1,4 +1,5 @@
-"""Whose a cache is: entries become machine code that runs as the user, so nobody else may have made them.
+"""Ownership of a cache: entries become machine code that runs as the user, so no other user may have written
+them.
 
 A folder or entry is trusted when the user or root owns it and nobody else can write it; a group that has no member but the
 user is nobody else.  Where the system has no user ids (Windows), folders of a profile are guarded by its own lists.
@@ -21,7 +22,9 @@ def _user() -> int | None:
 
 
 def objection(directory: Path) -> str | None:
-    """Why the cache in ``directory`` is not to be trusted; None if it is.  OSError when there is no such folder."""
+    """Reason that the cache in ``directory`` is not to be trusted; None if it is.  OSError when there is no
+    such folder.
+    """
     status = os.stat(directory)
     if not stat.S_ISDIR(status.st_mode):
         return "is not a folder"
@@ -29,7 +32,7 @@ def objection(directory: Path) -> str | None:
 
 
 def objection_to(status: os.stat_result) -> str | None:
-    """Why the file or folder of ``status`` is not to be trusted; None if it is."""
+    """Reason that the file or folder of ``status`` is not to be trusted; None if it is."""
     user = _user()
     if user is None:
         return None
@@ -52,7 +55,7 @@ def _name(user: int) -> str:
 
 
 def _is_private(group: int, user: int) -> bool:
-    """Whether ``user`` is the only member of ``group``, as where each user has a group of the same name."""
+    """True if ``user`` is the only member of ``group``, as with groups that are named after their user."""
     import grp
     import pwd
 

@@ -1,4 +1,4 @@
-"""What the worker does with one job: parse, link, optimise, emit.  Runs in the worker process only."""
+"""One job of the worker: parse, link, optimise, emit.  Runs in the worker process only."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def _failure(request: CodegenRequest, message: str, remedy: str | None, log: str
 
 
 def _crash(death: WorkerDied, request: CodegenRequest, *, started: bool) -> CodegenCrash:
-    """What a dead worker means; ``started`` tells a crash of LLVM from one before it was loaded."""
+    """Error for a dead worker; ``started`` distinguishes a crash of LLVM from one before it was loaded."""
     how = _how(death.returncode)
     doing = "in its worker process" if started else "while its worker process started"
     reason = _reason(death.log)
@@ -226,7 +226,7 @@ def _reason(log: str) -> str:
 
 
 def _reproduction(request: CodegenRequest) -> str:
-    """How to see the crash again; the module is on the error, so no path is named."""
+    """Instructions to reproduce the crash; the module is on the error, so no path is named."""
     options = [f"--triple {request.triple}", f"--opt-level {request.opt_level}"]
     options += [f"--cpu {request.cpu}"] if request.cpu else []
     options += [f"--features={request.features}"] if request.features else []

@@ -79,7 +79,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
+        """True if the process still runs."""
         return self._process.poll() is None
 
     def exchange(self, message: dict[str, Any], deadline: float) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Worker:
         return reply
 
     def log(self) -> str:
-        """What LLVM wrote to standard error since the last message was sent (its end, if long)."""
+        """Output of LLVM to standard error since the last message was sent (its end, if long)."""
         descriptor = self._log.fileno()
         end = os.fstat(descriptor).st_size
         start = max(self._log_start, end - _LOG_LIMIT)

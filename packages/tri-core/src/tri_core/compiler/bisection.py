@@ -1,4 +1,4 @@
-"""Which pass makes a kernel wrong: passes are left out from some number on, as by LLVM's ``-opt-bisect-limit``.
+"""Bisection of passes: those from some index on are left out, as by LLVM's ``-opt-bisect-limit``.
 
 Passes that code can be made without are numbered from 1 in each compile, in the order in which they run.  With
 ``TRI_OPT_BISECT_LIMIT=N`` those behind number N are left out; those that are ``required`` run always.
@@ -43,7 +43,7 @@ class Bisection:
     count: int = 0
 
     def leaves_out(self, stage: str, step: Pass) -> bool:
-        """Whether ``step`` does not run; it is counted."""
+        """True if ``step`` does not run; it is counted."""
         if step.required:
             return False
         self.count += 1
@@ -102,7 +102,7 @@ class _Runs:
         return self.folder / "passes.jsonl"
 
     def __call__(self, limit: int | None) -> bool:
-        """Whether the command ends well with so many passes; None: with all."""
+        """True if the command succeeds with ``limit`` passes; None: with all."""
         self.log.unlink(missing_ok=True)
         environment = os.environ | {
             "TRI_OPT_BISECT_LOG": str(self.log),
@@ -120,6 +120,6 @@ class _Runs:
         return done.returncode == 0
 
     def numbered(self) -> list[Numbered]:
-        """What the last run compiled with."""
+        """Numbered passes of the last run's compiles."""
         lines = self.log.read_text().splitlines() if self.log.exists() else []
         return list(dict.fromkeys(Numbered(**json.loads(line)) for line in lines))

@@ -24,7 +24,7 @@ _STANDS_IN = {"ttgir": "ttir"}
 
 
 class Artifacts(Mapping[str, str | bytes]):
-    """What each stage made, by stage name: text, or bytes where the stage makes bytes.
+    """Artifacts by stage name: text, or bytes for binary stages.
 
     Text is decoded when it is asked for.  The disassemblers of stages are further keys, run when asked
     for (they may need a tool, so iteration leaves them out); a KeyError lists what is known.  ``ttgir`` of a target that
@@ -85,7 +85,7 @@ class Artifacts(Mapping[str, str | bytes]):
         return pipeline[stage].disassemblers[name](bytes(self._stages[stage]))
 
     def parts(self) -> tuple[dict[str, bytes], frozenset[str], Mapping[str, str]]:
-        """What each stage made as bytes, which of these are text, and the disassemblers' stages."""
+        """Artifacts as bytes, the names of those that are text, and the disassemblers' stages."""
         return {name: bytes(data) for name, data in self._stages.items()}, self._texts, self._disassemblers
 
     def __iter__(self) -> Iterator[str]:
@@ -108,7 +108,8 @@ class Artifacts(Mapping[str, str | bytes]):
 
 
 class ProcessState:
-    """What drivers made of a kernel in this process.  A pickle or copy of it is empty: another process, another kernel, has its own.
+    """State that drivers keep of a kernel in this process.  A pickle or copy of it is empty: another process,
+    another kernel, has its own.
 
     ``loaded``: what a driver said when it loaded the image; ``handles``: weak references to what a runtime made of it, the
     latest last; ``launches``: by the classes of arguments, what launches over a grid with such arguments on a stream as
@@ -166,7 +167,7 @@ class CompiledKernel:
 
     @property
     def loaded(self) -> dict[str, int]:
-        """What a driver said when it loaded the image, in this process."""
+        """Figures from the driver when it loaded the image, in this process."""
         return self.state.loaded
 
     @property
@@ -186,7 +187,7 @@ class CompiledKernel:
 
     @property
     def resources(self) -> Resources:
-        """What the kernel takes of its target, with occupancy and a verdict; needs neither a device nor a driver."""
+        """Resource usage of the kernel, with occupancy and a verdict; needs neither a device nor a driver."""
         from tri_core.resources import resources
         from tri_core.target_selection import resolve
 
@@ -204,7 +205,9 @@ class CompiledKernel:
 
     @property
     def loop_estimates(self) -> LoopEstimates:
-        """What the kernel's backend expects of its loops, in cycles, with what that assumes; needs neither a device nor a driver."""
+        """Estimated cycles of the kernel's loops by its backend, with assumptions; needs neither a device nor
+        a driver.
+        """
         from tri_core.plugins import manager
         from tri_core.target_selection import resolve
 
@@ -243,7 +246,7 @@ class CompiledKernel:
 
     @property
     def num_stages(self) -> int:
-        """How many iterations of a loop are in flight at once, as the options asked."""
+        """Number of iterations of a loop in flight at once, as the options requested."""
         return self.metadata.num_stages
 
     @property
@@ -258,12 +261,15 @@ class CompiledKernel:
 
     @property
     def packed_metadata(self) -> tuple[int, int, int]:
-        """What :meth:`launch_over` takes beside the function: warps, CTAs of a cluster, bytes of shared memory."""
+        """Arguments of :meth:`launch_over` beside the function: warps, CTAs of a cluster, bytes of shared
+        memory.
+        """
         return (self.num_warps, self.num_ctas, self.shared)
 
     @property
     def launch_metadata_schema(self) -> dict[str, object]:
-        """How a program without tri launches :attr:`image`: ``entry_name`` there, ``num_warps``, ``num_ctas``, ``shared_mem`` in bytes.
+        """Description for programs that launch :attr:`image` without tri: ``entry_name`` there,
+        ``num_warps``, ``num_ctas``, ``shared_mem`` in bytes.
 
         PyTorch's AOTInductor and its wrappers in C++ read it.  LaunchError for kernels that the values of the signature's
         parameters do not launch: their code would pass too few.
@@ -285,7 +291,7 @@ class CompiledKernel:
 
     @property
     def module(self) -> LoadedKernel | None:
-        """What a runtime loaded; None before, and after it was freed."""
+        """Kernel as loaded by a runtime; None before, and after it was freed."""
         return self.handles[-1]() if self.handles else None
 
     @property
@@ -338,7 +344,7 @@ class CompiledKernel:
             launch_exit_hook(launch_metadata)
 
     def launch_metadata(self, grid: Any, stream: Any, *args: Any) -> Any:
-        """What hooks of launches get (``get()`` gives a dictionary); None where no hook is set."""
+        """Metadata for launch hooks (``get()`` gives a dictionary); None if no hook is set."""
         facts: Any = self._by_source("launch_facts")(self, grid, stream, args)
         return facts
 

@@ -52,7 +52,7 @@ def tell(
     callback: Callable[[Mapping[str, Any]], None],
     facts: Mapping[str, Any],
 ) -> bool:
-    """Whether ``observer`` took the news of ``event``; one that fails is dropped, with a warning."""
+    """Notify ``observer`` of ``event``; False if it failed, in which case it is dropped, with a warning."""
     try:
         with Contained():
             callback(facts)

@@ -174,7 +174,7 @@ def _read_options(text: str) -> dict[str, Any]:
 
 
 def _current_name(name: str, known: Mapping[str, type[Any]]) -> str:
-    """What the pass ``name`` is called in this version."""
+    """Name of the pass ``name`` in this version."""
     for current, factory in known.items():
         if name not in known and name in factory.former_names:
             warnings.warn(f"pass {name!r} is called {current!r}", DeprecationWarning, stacklevel=2)

@@ -10,12 +10,14 @@ _MODULE = re.compile(r'(?:#[^\n]*\n|\s)*"?(?:builtin\.)?module\b')
 
 
 def is_module(text: str) -> bool:
-    """Whether ``text`` is an MLIR module, in whatever form."""
+    """True if ``text`` is an MLIR module, in whatever form."""
     return _MODULE.match(text) is not None
 
 
 def readable(content: bytes) -> bytes:
-    """What MLIR printed for a stage, in the syntax of :mod:`tri_core.text`; the dialects must be registered."""
+    """Text that MLIR printed for a stage, in the syntax of :mod:`tri_core.text`; the dialects must be
+    registered.
+    """
     from tri_core.text import to_text
 
     return to_text(content.decode()).encode()

@@ -1,4 +1,4 @@
-"""What the driver compiles: anything that can build TTIR, or the text of any stage."""
+"""Inputs of the compiler driver: anything that can build TTIR, or the text of any stage."""
 
 from __future__ import annotations
 

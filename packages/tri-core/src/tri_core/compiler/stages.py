@@ -71,7 +71,7 @@ class Job:
 
 @dataclass
 class Outputs:
-    """What the stages made, in order."""
+    """Outputs of the stages, in order."""
 
     signature: KernelSignature = field(default_factory=lambda: KernelSignature(name="", parameters=()))
     stages: dict[str, bytes] = field(default_factory=dict)
@@ -139,7 +139,7 @@ def _context(job: Job) -> StageContext:
 
 
 def _on_pass(job: Job) -> PassListener | None:
-    """What is done after each pass: verifying, telling."""
+    """Action after each pass: verification, notification; None if there is none."""
     listener = job.listener
     if listener is None:
         return _verify if job.verify else None

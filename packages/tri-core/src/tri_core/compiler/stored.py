@@ -1,4 +1,4 @@
-"""What a store's folder holds: kernels by name, damaged files, and all of it as a bundle."""
+"""Contents of a store's folder: kernels by name, damaged files, and all of it as a bundle."""
 
 from __future__ import annotations
 

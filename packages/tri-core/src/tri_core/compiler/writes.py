@@ -151,7 +151,7 @@ class _Pointers:
 
 
 def _kinds(op: ir.Operation) -> frozenset[str] | None:
-    """What ``op`` does to global memory, through pointers or descriptors; None: anything."""
+    """Kinds of accesses of global memory by ``op``, through pointers or descriptors; None: any."""
     from tri_core.ir.effects import effects_of  # which needs MLIR: only where a kernel was compiled
 
     effects = effects_of(op)
@@ -161,7 +161,7 @@ def _kinds(op: ir.Operation) -> frozenset[str] | None:
 
 
 def _is_address(value: Any) -> bool:
-    """Whether ``value`` can hold an address: a pointer, a descriptor, an integer of 64 bits, a block of them."""
+    """True if ``value`` can hold an address: a pointer, a descriptor, a 64-bit integer, a block of them."""
     text = str(value.type)
     return "ptr" in text or "tensordesc" in text or text.endswith(("i64", "i64>"))
 

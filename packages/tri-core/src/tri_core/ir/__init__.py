@@ -1,1 +1,1 @@
-"""What passes ask of ops, whatever dialect they are of."""
+"""Queries of passes on ops, whatever their dialect."""

@@ -50,7 +50,9 @@ class MemoryAccess:
 
     @classmethod
     def of(cls, name: str) -> MemoryAccess | None:
-        """What ops called ``name`` declare; None: they access nothing through pointers or descriptors."""
+        """Declared accesses of ops called ``name``; None if they access nothing through pointers or
+        descriptors.
+        """
         return cls._declared.get(name)
 
 
@@ -73,7 +75,9 @@ class Access:
 
     @property
     def offsets(self) -> list[ir.Value]:
-        """What says where from the address, in the order of the op's definition: indices of a block, or offsets in elements."""
+        """Offsets from the address, in the order of the op's definition: indices of a block, or offsets in
+        elements.
+        """
         found: list[ir.Value] = []
         for name in self._parts.offsets:
             value = getattr(self._view, name)
@@ -82,22 +86,22 @@ class Access:
 
     @property
     def stored(self) -> ir.Value | None:
-        """What is written, or combined with what memory holds; None: the op only reads."""
+        """Value that is written, or combined with memory; None: the op only reads."""
         return self._named(self._parts.stored)
 
     @property
     def mask(self) -> ir.Value | None:
-        """Where memory is accessed; None: everywhere."""
+        """Mask of the access; None: unmasked."""
         return self._named(self._parts.mask)
 
     @property
     def other(self) -> ir.Value | None:
-        """What is given where the mask is false; None: anything, or there is no mask."""
+        """Value where the mask is false; None: undefined, or unmasked."""
         return self._named(self._parts.other)
 
     @property
     def value(self) -> ir.Value:
-        """What is moved: a value that is stored or read, or the buffer that what is read goes to."""
+        """Value that is moved: a stored or loaded value, or the destination buffer."""
         moved = self._named(self._parts.stored or self._parts.into)
         return self.operation.results[0] if moved is None else moved
 

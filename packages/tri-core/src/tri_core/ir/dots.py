@@ -13,7 +13,7 @@ class DotLike(Trait):
 
 
 def is_dot(op: ir.Operation) -> bool:
-    """Whether ``op`` multiplies matrices."""
+    """True if ``op`` multiplies matrices."""
     return DotLike.declared_by(op.name)
 
 

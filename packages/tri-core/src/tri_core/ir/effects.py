@@ -52,7 +52,7 @@ __all__ = [
 
 
 class Effect(NamedTuple):
-    """What an op does to ``resource``: ``read``, ``write``, ``allocate`` and ``free`` are MLIR's.
+    """Effect of an op on ``resource``: ``read``, ``write``, ``allocate`` and ``free`` are MLIR's.
 
     ``synchronize``: orders accesses of this CTA's threads, or of the grid's, or waits for them.  ``run``: goes on after
     the op, ordered by another one.  A vendor's dialect may have resources of its own.
@@ -130,7 +130,7 @@ class Effects:
 
 
 def effects_of(op: ir.Operation) -> frozenset[Effect] | None:
-    """What ``op`` itself does; None: anything."""
+    """Effects of ``op`` itself; None: any."""
     name = op.name
     declared = Effects.declared_by(name)
     if declared is not None:
@@ -141,13 +141,15 @@ def effects_of(op: ir.Operation) -> frozenset[Effect] | None:
 
 
 def may_have(op: ir.Operation, *effects: Effect) -> bool:
-    """Whether ``op`` itself may have one of ``effects``; ops in its regions are asked on their own."""
+    """True if ``op`` itself may have one of ``effects``, without its regions."""
     found = effects_of(op)
     return found is None or not found.isdisjoint(effects)
 
 
 def has_at_most(op: ir.Operation, *effects: Effect) -> bool:
-    """Whether ``op`` is known to do nothing but ``effects``; not of an op with regions that is not pure."""
+    """True if ``op`` is known to have no effects but ``effects``; False for an op with regions that is not
+    pure.
+    """
     found = effects_of(op)
     if found is None or (len(op.regions) and not is_pure(op)):
         return False

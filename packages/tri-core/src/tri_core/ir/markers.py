@@ -88,7 +88,7 @@ def markers() -> Mapping[str, Marker]:
 
 @cache
 def _is_upstream(dialect: str) -> bool:
-    """Whether MLIR brings ``dialect``, and knows and verifies its attributes."""
+    """True if ``dialect`` is part of MLIR, which verifies its attributes."""
     if dialect in registry.dialects:
         return False
     try:

@@ -72,26 +72,26 @@ class Edge:
 
     @property
     def values(self) -> list[ir.Value]:
-        """What is passed on."""
+        """Values that are forwarded."""
         return list(self.source.operands)[self.first : self.first + self.count]
 
     @property
     def targets(self) -> list[ir.Value]:
-        """What the values become: arguments of the block, or results."""
+        """Targets of the values: block arguments, or results."""
         given = self.branch.results if self.block is None else self.block.arguments
         return list(given)[self.skipped : self.skipped + self.count]
 
     @property
     def enters(self) -> bool:
-        """Whether control comes from before the op."""
+        """True if control comes from before the op."""
         return self.source == self.branch
 
     def leads_to(self, block: ir.Block | None) -> bool:
-        """Whether control goes on in ``block``; None: behind the op."""
+        """True if control continues in ``block``; None: after the op."""
         return self.block is None if block is None else self.block is not None and self.block == block
 
     def value(self, number: int) -> ir.Value | None:
-        """What becomes argument or result ``number`` of the target; None: the op makes that itself."""
+        """Value forwarded to argument or result ``number`` of the target; None if the op itself produces it."""
         at = number - self.skipped
         return self.source.operands[self.first + at] if 0 <= at < self.count else None
 
@@ -171,22 +171,22 @@ class For(_View):
 
     @property
     def lower(self) -> ir.Value:
-        """What the variable is at first."""
+        """Lower bound, the first value of the induction variable."""
         return self.op.operands[0]
 
     @property
     def upper(self) -> ir.Value:
-        """What the variable stays below."""
+        """Upper bound, exclusive."""
         return self.op.operands[1]
 
     @property
     def step(self) -> ir.Value:
-        """What is added to the variable after each iteration; it is positive."""
+        """Step of the induction variable; positive."""
         return self.op.operands[2]
 
     @property
     def inits(self) -> list[ir.Value]:
-        """What is carried into the first iteration."""
+        """Initial values of the iter_args."""
         return list(self.op.operands)[self.BOUNDS :]
 
     @property
@@ -201,7 +201,7 @@ class For(_View):
 
     @property
     def carried(self) -> list[ir.Value]:
-        """What is carried, as the body sees it."""
+        """Iter_args as block arguments of the body."""
         return list(self.body.arguments)[self.COUNTERS :]
 
     @property
@@ -211,12 +211,12 @@ class For(_View):
 
     @property
     def yielded(self) -> list[ir.Value]:
-        """What is carried out of an iteration."""
+        """Values that an iteration yields."""
         return list(self.end.operands)
 
     @property
     def is_unsigned(self) -> bool:
-        """Whether the variable and the bounds are compared as unsigned numbers."""
+        """True if the induction variable and the bounds are compared as unsigned numbers."""
         return "unsignedCmp" in self.op.attributes
 
     def edges(self) -> Iterator[Edge]:
@@ -237,7 +237,7 @@ class While(_View):
 
     @property
     def inits(self) -> list[ir.Value]:
-        """What ``before`` starts with at first."""
+        """Initial operands of ``before``."""
         return list(self.op.operands)
 
     @property
@@ -252,17 +252,17 @@ class While(_View):
 
     @property
     def condition(self) -> ir.Value:
-        """Whether ``after`` runs."""
+        """Condition (i1) for ``after`` to run."""
         return terminator(self.before).operands[0]
 
     @property
     def passed(self) -> list[ir.Value]:
-        """What ``before`` hands to ``after``, or at last to the results."""
+        """Values that ``before`` forwards to ``after``, or finally to the results."""
         return list(terminator(self.before).operands)[1:]
 
     @property
     def yielded(self) -> list[ir.Value]:
-        """What ``after`` hands to ``before``."""
+        """Values that ``after`` yields to ``before``."""
         return list(terminator(self.after).operands)
 
     def edges(self) -> Iterator[Edge]:
@@ -284,7 +284,7 @@ class If(_View):
 
     @property
     def condition(self) -> ir.Value:
-        """Which block runs."""
+        """Condition (i1) that selects the block."""
         return self.op.operands[0]
 
     @condition.setter
@@ -349,17 +349,17 @@ def verify_regions(root: ir.Operation) -> None:
 
 
 def is_control(op: ir.Operation) -> bool:
-    """Whether ``op`` declares how control goes through its regions, one block at a time."""
+    """True if ``op`` declares the control flow through its regions, one block at a time."""
     return RegionBranch.declared_by(op.name) and not ConcurrentRegions.declared_by(op.name)
 
 
 def is_loop(op: ir.Operation) -> bool:
-    """Whether what is in ``op`` may run more than once."""
+    """True if the regions of ``op`` may run more than once."""
     return LoopLike.declared_by(op.name)
 
 
 def is_branch(op: ir.Operation) -> bool:
-    """Whether each block of ``op`` runs once at most, one of them at a time."""
+    """True if at most one block of ``op`` runs, and once."""
     return is_control(op) and not is_loop(op)
 
 
@@ -397,7 +397,8 @@ def region_blocks(op: ir.Operation) -> list[ir.Block]:
 
 
 def predecessors(value: ir.Value) -> list[ir.Value] | None:
-    """What control may make ``value``, an argument of a block in an op's region or a result of such an op.
+    """Values that control flow may forward to ``value``, an argument of a block in an op's region or a result
+    of such an op.
 
     None: no edge gives it: another op computes it, it is a function's argument, or the op makes it itself (an induction variable).
     """
@@ -417,7 +418,7 @@ def predecessors(value: ir.Value) -> list[ir.Value] | None:
 
 
 def ends_region(op: ir.Operation) -> bool:
-    """Whether ``op`` ends a block of an op that declares its control flow, and forwards its operands."""
+    """True if ``op`` terminates a block of an op that declares its control flow, and forwards its operands."""
     return RegionBranchTerminator.declared_by(op.name)
 
 
@@ -436,7 +437,9 @@ def carried_results(edges: Sequence[Edge]) -> list[tuple[list[ir.Value], list[ir
 
 
 def deciding_operands(op: ir.Operation) -> list[ir.Value]:
-    """What decides how control goes at ``op`` and is forwarded nowhere: bounds, conditions, also of its terminators."""
+    """Operands that decide the control flow at ``op`` and are not forwarded: bounds, conditions, also of its
+    terminators.
+    """
     forwarded: dict[ir.Operation, set[int]] = {op: set()}
     for edge in edges_of(op):
         forwarded.setdefault(edge.source, set()).update(range(edge.first, edge.first + edge.count))
@@ -444,7 +447,9 @@ def deciding_operands(op: ir.Operation) -> list[ir.Value]:
 
 
 def tied(value: ir.Value) -> list[ir.Value] | None:
-    """What ``value`` is forwarded from (:func:`predecessors`), and the arguments or results that are forwarded the same; None as there."""
+    """Values forwarded to ``value`` (:func:`predecessors`), and the arguments or results that receive the
+    same; None as there.
+    """
     found = predecessors(value)
     if found is None:
         return None
@@ -469,7 +474,7 @@ class ForwardWalk(ABC):
 
     @abstractmethod
     def op(self, op: ir.Operation) -> None:
-        """What ``op``, which declares no control flow, makes of its operands."""
+        """Transfer function of ``op``, which declares no control flow."""
 
     @abstractmethod
     def join(self, targets: Sequence[ir.Value], values: Sequence[ir.Value], *, loop: bool) -> bool:
@@ -485,7 +490,7 @@ class ForwardWalk(ABC):
             self.enter(edge.targets, edge.values)
 
     def follows(self, op: ir.Operation) -> bool:
-        """Whether control is followed into ``op``; else it is an op like others."""
+        """True if the walk enters the regions of ``op``; else it is an op like others."""
         return RegionBranch.declared_by(op.name)
 
     def block(self, block: ir.Block) -> None:

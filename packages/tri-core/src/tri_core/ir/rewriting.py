@@ -312,7 +312,7 @@ def _makers(op: ir.Operation, removable: Callable[[ir.Operation], bool]) -> list
 
 
 def is_dead(op: ir.Operation) -> bool:
-    """Whether nobody uses the results of ``op`` (which has some)."""
+    """True if ``op`` has results, none of which has a use."""
     results = op.results
     return len(results) > 0 and all(next(iter(r.uses), None) is None for r in results)
 

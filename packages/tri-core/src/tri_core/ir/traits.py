@@ -60,7 +60,7 @@ class Trait:
 
     @classmethod
     def declared_by(cls, name: str) -> bool:
-        """Whether the op called ``name`` declares it."""
+        """True if the op called ``name`` declares it."""
         return name in cls._ops
 
 
@@ -132,7 +132,7 @@ class Instructions:
 
     @classmethod
     def of(cls, name: str) -> int | None:
-        """How many ops called ``name`` take; None: nothing is known."""
+        """Number of instructions of ops called ``name``; None if unknown."""
         return cls._counts.get(name)
 
 
@@ -165,7 +165,7 @@ def decompose(op: ir.Operation) -> tuple[list[ir.Operation], list[ir.Value]]:
 
 
 def is_pure(op: ir.Operation) -> bool:
-    """Whether ``op`` does nothing but compute its results; what its regions do is in its declaration."""
+    """True if ``op`` only computes its results; its declaration includes the effects of its regions."""
     name = op.name
     if Pure.declared_by(name) or name.startswith(PURE_DIALECTS):
         return True
@@ -173,19 +173,21 @@ def is_pure(op: ir.Operation) -> bool:
 
 
 def is_elementwise(op: ir.Operation) -> bool:
-    """Whether ``op`` is pure, and each element of its results depends on one element of each operand."""
+    """True if ``op`` is pure, and each element of its results depends on one element of each operand."""
     return maps_elements(op.name) and is_pure(op)
 
 
 def maps_elements(name: str) -> bool:
-    """Whether ops called ``name`` compute each element of their results from the operands' at its index, pure or not."""
+    """True if ops called ``name`` compute each element of their results from the operands' at its index, pure
+    or not.
+    """
     if name.startswith(PURE_DIALECTS):
         return name not in UNIFORM_OPS
     return Elementwise.declared_by(name)
 
 
 def is_rematerializable(op: ir.Operation) -> bool:
-    """Whether ``op`` may be computed again, or earlier, at little cost."""
+    """True if ``op`` may be recomputed, or moved up, at little cost."""
     name = op.name
     if name.startswith(PURE_DIALECTS):
         return True
@@ -193,33 +195,35 @@ def is_rematerializable(op: ir.Operation) -> bool:
 
 
 def is_cast(op: ir.Operation) -> bool:
-    """Whether ``op`` gives each element of its one operand in another type."""
+    """True if ``op`` converts the element type of its one operand, element by element."""
     name = op.name
     return name in CASTS or Cast.declared_by(name)
 
 
 def moves_data(op: ir.Operation) -> bool:
-    """Whether the elements of the result of ``op`` are elements of its operand."""
+    """True if the elements of the result of ``op`` are elements of its operand."""
     return DataMovement.declared_by(op.name)
 
 
 def replicates(op: ir.Operation) -> bool:
-    """Whether the result of ``op`` holds each element of its one operand, once or several times, and nothing else."""
+    """True if the result of ``op`` consists of the elements of its one operand, each once or several times."""
     return Replicates.declared_by(op.name)
 
 
 def derives_pointer(name: str) -> bool:
-    """Whether the result of ops called ``name`` points into what the first operand points into, if they are pointers."""
+    """True if the result of ops called ``name`` points into the object of the first operand, if they are
+    pointers.
+    """
     return DataMovement.declared_by(name) or DerivesPointer.declared_by(name)
 
 
 def source_of(op: ir.Operation) -> ir.Value:
-    """What ``op`` moves, converts, shows or derives from: the first operand, of data movement, casts, views and pointers."""
+    """First operand of ``op``, a data movement, cast, view or pointer computation."""
     return op.operands[0]
 
 
 def is_view(op: ir.Operation) -> bool:
-    """Whether the result of ``op`` is a buffer that its operand's memory holds."""
+    """True if the result of ``op`` is a buffer within its operand's memory."""
     return ViewLike.declared_by(op.name)
 
 

@@ -1,4 +1,4 @@
-"""What ops of MLIR's own dialects are; see :mod:`tri_core.ir.traits`."""
+"""Traits of ops of MLIR's own dialects; see :mod:`tri_core.ir.traits`."""
 
 from __future__ import annotations
 

@@ -42,7 +42,9 @@ class Named(Protocol):
 
 
 def isa(op: Named, *kinds: type[Any]) -> bool:
-    """Whether ``op`` is of one of the ``kinds``: classes that dialects declare, or views (:mod:`.regions`)."""
+    """True if ``op`` is an instance of one of ``kinds``: classes that dialects declare, or views
+    (:mod:`.regions`).
+    """
     try:
         return op.name in _names[kinds]
     except KeyError:

@@ -13,13 +13,13 @@ __all__ = ["Inlining"]
 
 @dataclass(frozen=True)
 class Inlining:
-    """Where code of each place was inlined, as far as there is one answer; places without column are kept too."""
+    """Call sites of inlined code by place, where unique; places without column are kept too."""
 
     callers: Mapping[Place, Places] = field(default_factory=dict)
 
     @classmethod
     def of(cls, listings: Iterable[Listing]) -> Inlining:
-        """What those lines of ``listings`` tell that know their call sites."""
+        """Call sites in those lines of ``listings`` that have some."""
         found: dict[Place, set[Places]] = {}
         for listing in listings:
             for innermost, *callers in (places for places in listing.places if len(places) > 1):

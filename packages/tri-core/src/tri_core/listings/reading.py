@@ -1,4 +1,4 @@
-"""Which way a text says its places."""
+"""Syntax of source locations in a listing."""
 
 from __future__ import annotations
 

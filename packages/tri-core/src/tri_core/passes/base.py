@@ -1,4 +1,4 @@
-"""What a pass is: see :class:`tri_core.pipeline.Pass`."""
+"""Base of passes: see :class:`tri_core.pipeline.Pass`."""
 
 from __future__ import annotations
 

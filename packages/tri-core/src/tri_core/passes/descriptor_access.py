@@ -29,7 +29,9 @@ _SLT, _SLE, _SGE = 2, 3, 5
 
 @dataclass(frozen=True)
 class Descriptor:
-    """What a descriptor stands for: ``shape`` and ``strides`` are i64 in elements, ``nan`` says how it pads (i1)."""
+    """Parts of a descriptor: ``shape`` and ``strides`` are i64 in elements, ``nan`` is the padding's flag
+    (i1).
+    """
 
     block: ir.RankedTensorType
     base: ir.Value
@@ -40,7 +42,7 @@ class Descriptor:
 
 @dataclass(frozen=True)
 class _Places:
-    """Where the elements of an access are: tensors of pointers and of i1."""
+    """Element addresses of an access: tensors of pointers and of i1."""
 
     pointers: ir.Value
     mask: ir.Value | None
@@ -195,7 +197,7 @@ def _segments(*sizes: int) -> dict[str, ir.Attribute]:
 
 
 def _padding(op: ir.Operation, desc: Descriptor, type_: ir.RankedTensorType) -> ir.Value:
-    """What is read out of bounds, in every place."""
+    """Tensor of padding values for out-of-bounds reads."""
     element = type_.element_type
     if not isinstance(element, ir.FloatType):
         return constant(op, ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(element, 0)))
@@ -238,7 +240,7 @@ def _write(op: ir.Operation, value: ir.Value, places: _Places) -> ir.Operation:
 
 
 def _offsets(op: ir.Operation) -> list[ir.Value]:
-    """Where a block begins, or which rows and which column."""
+    """Offsets of a block, or its rows and column."""
     access = access_of(op)
     assert access is not None
     return access.offsets
@@ -264,7 +266,9 @@ def _store(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
 
 
 def block_inside(op: ir.Operation, desc: Descriptor) -> ir.Value:
-    """Whether the block that a ``tt.descriptor_store`` writes is inside of the tensor (i1), computed before ``op``."""
+    """Condition (i1) that the block of a ``tt.descriptor_store`` is inside of the tensor, computed before
+    ``op``.
+    """
     found = None
     for size, shape, index in zip(desc.block.shape, desc.shape, _offsets(op), strict=True):
         wide = make(op, "arith.extsi", _int(64), [index])

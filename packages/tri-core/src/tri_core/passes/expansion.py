@@ -41,7 +41,7 @@ class Expansion:
         return [part for value in values for part in self.parts.get(value, (value,))]
 
     def concerns(self, op: ir.Operation) -> bool:
-        """Whether ``op`` uses, makes or carries a value to be replaced."""
+        """True if ``op`` uses, defines or carries a value to be replaced."""
         if any(self.types(v.type) is not None for v in (*op.operands, *op.results)):
             return True
         blocks = (block for region in op.regions for block in region.blocks)

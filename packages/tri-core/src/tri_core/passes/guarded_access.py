@@ -70,7 +70,7 @@ def _mark_stores(block: ir.Block) -> None:
 
 
 def is_half(access: ir.Operation) -> bool:
-    """Whether ``access`` is one of the two that :func:`branched` made."""
+    """True if ``access`` is one of the two that :func:`branched` made."""
     around = access.parent.operation
     return isa(around, If) and ASKED in around.attributes
 

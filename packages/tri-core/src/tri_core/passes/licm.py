@@ -66,7 +66,7 @@ def _hoist_loads(loop: ir.Operation) -> bool:
 
 
 def _obstacle(loop: ir.Operation) -> str | None:
-    """Why invariant loads stay in ``loop``; None: they need not."""
+    """Reason that invariant loads stay in ``loop``; None if there is none."""
     if _ANNOTATION in loop.attributes:
         return "it is marked to keep what is invariant"
     return None if _only_reads(loop) else "something in it may write memory"
@@ -93,7 +93,7 @@ def _is_invariant(load: ir.Operation, loop: ir.Operation) -> bool:
 
 
 def _is_inside(value: ir.Value, loop: ir.Operation) -> bool:
-    """Whether ``value`` is made in the body of ``loop`` itself; a load's operands are not deeper."""
+    """True if ``value`` is defined in the body of ``loop`` itself; a load's operands are not deeper."""
     owner = value.owner
     return (owner if isinstance(owner, ir.Block) else owner.operation.block) == loops.body(loop)
 

@@ -36,7 +36,7 @@ class LoopAwareCSE(Pass):
 
 
 def _repeats(op: ir.Operation) -> bool:
-    """Whether ``op`` gives the same for the same operands and attributes."""
+    """True if ``op`` is deterministic in its operands and attributes."""
     return is_pure(op) and not len(op.regions)
 
 

@@ -96,7 +96,7 @@ def _rest(loop: ir.Operation, bounds: tuple[ir.Value, ...], initial: list[ir.Val
 
 
 def _middle(loop: ir.Operation, factor: int) -> ir.Value:
-    """Where the iterations end that come in groups of ``factor``."""
+    """Upper bound of the iterations that come in groups of ``factor``."""
     low, _, step = list(loop.operands)[:3]
     type_ = low.type
     count = loops.trips(loop)

@@ -46,7 +46,7 @@ def yielded(loop: ir.Operation) -> ir.Operation:
 
 
 def known_trips(loop: ir.Operation) -> int | None:
-    """How often ``loop`` runs, if its bounds are constants."""
+    """Trip count of ``loop``, if its bounds are constants; None otherwise."""
     bounds = [_integer(v) for v in list(loop.operands)[:_BOUNDS]]
     if any(b is None for b in bounds):
         return None
@@ -58,7 +58,7 @@ def known_trips(loop: ir.Operation) -> int | None:
 
 
 def trips(loop: ir.Operation) -> ir.Value:
-    """How often ``loop`` runs, computed before it, as an unsigned number of the variable's type."""
+    """Trip count of ``loop``, computed before it, as an unsigned integer of the induction variable's type."""
     low, high, step = list(loop.operands)[:_BOUNDS]
     type_ = low.type
     one, zero = (_number(loop, type_, n) for n in (1, 0))
@@ -69,7 +69,7 @@ def trips(loop: ir.Operation) -> ir.Value:
 
 
 def runs(loop: ir.Operation) -> ir.Value:
-    """Whether ``loop`` runs at all."""
+    """Condition (i1) that ``loop`` runs at all."""
     kind = _ULT if "unsignedCmp" in loop.attributes else _SLT
     predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), kind)
     i1 = ir.IntegerType.get_signless(1)

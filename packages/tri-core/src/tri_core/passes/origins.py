@@ -1,4 +1,4 @@
-"""Where values come from, and what they reach: questions of several passes about whatever IR is there."""
+"""Origins and users of values: queries of several passes, for any IR."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 64
 
 
 def is_zero(value: ir.Value) -> bool:
-    """Whether ``value`` is a constant (splat) zero of all zero bits."""
+    """True if ``value`` is a constant (splat) zero of all zero bits."""
     return str(getattr(_constant(value), "value", "")) in ("0", "0.0", "False")
 
 
@@ -112,7 +112,7 @@ def _points(type_: ir.Type) -> bool:
 
 
 def _stays(body: ir.Block, number: int) -> bool:
-    """Whether argument ``number`` of a loop's body is carried as computed from itself."""
+    """True if argument ``number`` of a loop's body is yielded as computed from itself."""
     operations = body.operations
     argument, value = body.arguments[number], operations[len(operations) - 1].operands[number - 1]
     for _ in range(_MOST):
@@ -130,7 +130,9 @@ def reaches(
     arrives: Callable[[ir.OpOperand], bool],
     through: Callable[[ir.Operation], bool],
 ) -> bool:
-    """Whether a use that ``arrives`` is one of ``values``, or of what the ops ``through`` make of them."""
+    """True if a use for which ``arrives`` holds is one of ``values``, or of results that the ops ``through``
+    compute from them.
+    """
     ahead = list(values)
     seen = set(ahead)
     while ahead:

@@ -178,7 +178,7 @@ class _Function:
         return "something else accesses the array, or what is not known"
 
     def tile(self, type_: ir.Type, pointers: ir.Value, mask: ir.Value | None) -> Tile | None:
-        """What ``pointers`` under ``mask`` access, if a copy of a block can do that."""
+        """Tile that ``pointers`` under ``mask`` access, if a block copy can access it; None otherwise."""
         if not isinstance(type_, ir.RankedTensorType) or not _may_have(self.given, type_.shape):
             return None
         read = self.reader.pointers(pointers)
@@ -193,7 +193,7 @@ class _Function:
 
 
 def _changes_with(tile: Tile, access: ir.Operation) -> bool:
-    """Whether the array is another in every iteration of the innermost loop around ``access``."""
+    """True if the array changes in every iteration of the innermost loop around ``access``."""
     values = _array_symbols(tile)
     around = [each for each in ancestors(access) if is_loop(each)]
     return bool(around) and any(is_inside(symbol, around[0]) for symbol in values)
@@ -218,7 +218,7 @@ def _accesses(function: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def _plain(op: ir.Operation) -> bool:
-    """Whether an access is neither volatile nor has modifiers."""
+    """True if an access is neither volatile nor has modifiers."""
     if reads_again(op):
         return False
     return all(
@@ -228,7 +228,7 @@ def _plain(op: ir.Operation) -> bool:
 
 
 def _feeds_dot(load: ir.Operation) -> bool:
-    """Whether a dot reads what ``load`` gives, as it is, transposed or in another element type."""
+    """True if a dot reads the result of ``load``, unchanged, transposed or in another element type."""
     return reaches(load.results, _is_factor, lambda op: isa(op, TransOp) or is_cast(op))
 
 
@@ -237,7 +237,7 @@ def _is_factor(use: ir.OpOperand) -> bool:
 
 
 def _is_row_beside_dots(load: ir.Operation) -> bool:
-    """Whether ``load`` gives a row, in a loop, from which a factor of a dot in the same block is computed."""
+    """True if ``load`` gives a row, in a loop, from which a factor of a dot in the same block is computed."""
     type_ = load.results[0].type
     if not isinstance(type_, ir.RankedTensorType) or type_.rank != 1 or not isa(load.parent, For):
         return False
@@ -255,13 +255,13 @@ def _is_row_beside_dots(load: ir.Operation) -> bool:
 
 
 def _may_have(given: PromotePointerTiles, shape: Sequence[int]) -> bool:
-    """Whether a block may have ``shape``."""
+    """True if a block may have ``shape``."""
     fits = given.rank is None or len(shape) <= given.rank
     return bool(shape) and fits and (given.extent is None or max(shape) <= given.extent)
 
 
 def _suits(tile: Tile, type_: ir.RankedTensorType, given: PromotePointerTiles) -> bool:
-    """Whether sizes, strides and the base are what copies of blocks take."""
+    """True if sizes, strides and the base meet the requirements of block copies."""
     element = type_.element_type
     if not isinstance(element, ir.IntegerType | ir.FloatType) or element.width < 8:
         return False
@@ -287,7 +287,7 @@ def _factor(value: Polynomial) -> int:
 
 
 def _divisibility(symbol: Symbol) -> int:
-    """What the caller promises an argument to be a multiple of; 1 for other scalars."""
+    """Promised divisor of an argument; 1 for other scalars."""
     if isinstance(symbol, Trip) or not is_known_outside(Polynomial.symbol(symbol)):
         return 1
     argument = symbol

@@ -60,7 +60,7 @@ class _Liveness:
         return self.live
 
     def sources(self, value: ir.Value) -> list[ir.Value]:
-        """What ``value`` is computed from."""
+        """Operands that ``value`` is computed from."""
         forwarded = predecessors(value)
         if forwarded is not None:
             return forwarded

@@ -156,7 +156,7 @@ def _make(op: ir.Operation, state: Expansion) -> None:
 
 
 def _parts(op: ir.Operation) -> list[ir.Value]:
-    """What stands for the descriptor of a ``tt.make_tensor_descriptor``, made before it."""
+    """Values that replace the descriptor of a ``tt.make_tensor_descriptor``, computed before it."""
     base, *numbers = op.operands
     rank = len(numbers) // 2
     i64 = ir.IntegerType.get_signless(64)

@@ -73,7 +73,7 @@ class _Rewriter:
         return made.results[0] if len(results) == 1 else list(made.results)
 
     def has_narrow(self) -> bool:
-        """Whether an element has less than 32 bits."""
+        """True if an element has fewer than 32 bits."""
         return any(_bits(v.type) < 32 for v in (*self.op.operands, *self.op.results))
 
     # --- packs ------------------------------------------------------------------------------------------

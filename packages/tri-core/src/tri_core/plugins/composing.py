@@ -1,4 +1,4 @@
-"""Which plugins change the code of a compile, seen while its pipeline is made.
+"""Plugins that change the code of a compile, found while its pipeline is made.
 
 A plugin may change code through ``tri_modify_pipeline`` and ``tri_lowering``, and most change that of few targets.
 Each call is looked at: only who changed the pipeline is a part of the kernel's key.  Tables of lowering rules are often made
@@ -77,12 +77,14 @@ def noting(notes: Touched) -> Iterator[None]:
 
 
 def shape(pipeline: Pipeline) -> tuple[object, ...]:
-    """What tells a pipeline from what it was before a plugin had it: stages, passes and their options."""
+    """Fingerprint of a pipeline, to compare before and after a plugin: stages, passes and their options."""
     stages = [(stage, list(stage.passes.steps) if stage.passes else []) for stage in pipeline.stages]
     return pipeline.text(), stages
 
 
 def rules(table: Any) -> object:
-    """What tells a table of lowering rules from what it was before; another one each time if it cannot say."""
+    """Fingerprint of a table of lowering rules, to compare before and after; a new one each time if it has
+    none.
+    """
     text = getattr(table, "text", None)
     return text() if callable(text) else object()

@@ -87,7 +87,7 @@ def _names(knob: str) -> Sequence[str]:
 
 
 def is_selected(candidate: Candidate) -> bool:
-    """Whether ``TRI_PLUGINS`` and ``TRI_DISABLE_PLUGINS`` let ``candidate`` in (by plugin or dist name)."""
+    """True if ``TRI_PLUGINS`` and ``TRI_DISABLE_PLUGINS`` select ``candidate`` (by plugin or dist name)."""
     own = {canonical(candidate.name), candidate.dist}
     only = _names("PLUGINS")
     if only and own.isdisjoint(only):

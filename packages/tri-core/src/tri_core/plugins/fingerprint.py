@@ -62,7 +62,9 @@ def _files(folder: str, prefix: str = "", linked: frozenset[str] = frozenset()) 
 
 
 def _content(path: str) -> bytes:
-    """What is in a file; the reason where it cannot be read, nothing of what is no file (a pipe, a socket)."""
+    """Contents of a file; the reason if it cannot be read, empty if it is not a regular file (a pipe, a
+    socket).
+    """
     if not os.path.isfile(path):
         return b""
     try:
@@ -77,7 +79,9 @@ def _folder_digest(folder: Path) -> str:
 
 
 def _location(package: str) -> Path | None:
-    """Where ``package`` is, or would be, imported from: its folder, or its file; never imports a top-level one."""
+    """Path that ``package`` is, or would be, imported from: its folder, or its file; never imports a
+    top-level one.
+    """
     module = sys.modules.get(package)
     try:
         spec = module.__spec__ if module is not None else importlib.util.find_spec(package)
@@ -171,7 +175,7 @@ def _installed_requirements(name: str) -> Sequence[str] | None:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether ``name`` is core or depends on it: a part of the system rather than a library."""
+    """True if ``name`` is core or depends on it: a part of the system rather than a library."""
     return name == CORE or CORE in (_installed_requirements(name) or ())
 
 
@@ -190,7 +194,7 @@ def _closure(name: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def stands_on(name: str, other: str) -> bool:
-    """Whether distribution ``name`` is, or requires directly or not, the part of the system ``other``."""
+    """True if distribution ``name`` is, or requires directly or not, the part of the system ``other``."""
     return canonical(other) in _closure(canonical(name))[0]
 
 

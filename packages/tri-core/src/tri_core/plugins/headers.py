@@ -36,5 +36,5 @@ def version_of(distribution: importlib.metadata.Distribution) -> str:
 
 
 def requirements_of(distribution: importlib.metadata.Distribution) -> list[tuple[str, str]]:
-    """What it requires, as it is written: names, and what follows them (a range of versions, a marker)."""
+    """Requirements of a distribution, as written: names, and the rest (a range of versions, a marker)."""
     return _REQUIREMENT.findall(header(distribution))

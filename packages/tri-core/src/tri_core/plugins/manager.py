@@ -205,7 +205,7 @@ class PluginManager:
             )
 
     def simulation(self, target: Target) -> Simulation:
-        """What the simulator needs of the backend of ``target``; Unsupported when it does not say."""
+        """Backend's part of the simulator for ``target``; Unsupported if it has none."""
         self._check_simulated(target)
         simulation: Simulation = self._ask("tri_simulation", target.key.backend, target=target)
         return simulation
@@ -232,12 +232,12 @@ class PluginManager:
         return policy
 
     def conformance(self, target: Target) -> ConformanceProfile:
-        """What the conformance kit should expect of ``target``."""
+        """Profile of ``target`` for the conformance kit."""
         profile: ConformanceProfile = self._ask("tri_conformance", target.key.backend, target=target)
         return profile
 
     def aot(self, target: Target) -> AotLauncher:
-        """How a C program launches images of ``target``; Unsupported when its backend does not say."""
+        """Launcher for C programs of images of ``target``; Unsupported if its backend has none."""
         backend = target.key.backend
         if target.key.simulated:
             raise Unsupported(
@@ -266,7 +266,7 @@ class PluginManager:
     def loop_estimates(
         self, target: Target, metadata: KernelMetadata, asm: Mapping[str, str | bytes]
     ) -> LoopEstimates:
-        """What the backend of ``target`` expects of a compiled kernel's loops; none where it does not say."""
+        """Estimates of a compiled kernel's loops by the backend of ``target``; empty if it gives none."""
         backend = target.key.backend
         if "tri_loop_estimates" not in self.owner(backend)[1].hooks:
             return LoopEstimates()
@@ -444,7 +444,9 @@ class PluginManager:
         return bool(self._registry.records("tri_backends").get(plugin.name))
 
     def is_installed(self, target: Target) -> bool:
-        """Whether all that takes part in compiles for ``target`` is installed, so that its files are hashed."""
+        """True if everything that takes part in compiles for ``target`` is installed, so that its files are
+        hashed.
+        """
         return all(p.candidate.distribution is not None for p in self.contributors(target))
 
     def versions(self, target: Target, composition: Composition | None = None) -> dict[str, str]:
@@ -462,7 +464,7 @@ class PluginManager:
         return dict(sorted((f"{name}.{key}", value) for name, given in facts for key, value in given.items()))
 
     def _facts(self, target: Target) -> Mapping[str, Mapping[str, str]]:
-        """What each plugin's ``tri_cache_key`` gives for ``target``, by plugin name."""
+        """Results of each plugin's ``tri_cache_key`` for ``target``, by plugin name."""
         found = self._keys.get(target.key)
         if found is None:
             asked = {p.name: self._asked_facts(p, target) for p in self._implementing("tri_cache_key")}

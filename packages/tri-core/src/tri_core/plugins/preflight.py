@@ -110,7 +110,7 @@ def _check_requirement(name: str, dist: str, text: str) -> None:
 
 
 def _lies_within(present: str, text: str) -> bool:
-    """Whether a release ``present`` lies within ``>=first,<end``, all of numbers; False for any other form."""
+    """True if a release ``present`` lies within ``>=first,<end``, all of numbers; False for any other form."""
     given = _RANGE.fullmatch(f"{present} {text}")
     if given is None:
         return False

@@ -1,4 +1,4 @@
-"""What is known of a plugin, and why one is not used."""
+"""Records of plugins, and reasons for not using one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ class PluginRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class QuarantineRecord:
-    """Why a plugin is not used: the phase, the error's text and traceback, what it would have provided."""
+    """Reason that a plugin is not used: the phase, the error's text and traceback, what it would have
+    provided.
+    """
 
     plugin: str
     dist: str

@@ -114,7 +114,7 @@ class Registry:
     # --- contributions -------------------------------------------------------------------------------
 
     def records(self, hook: str) -> dict[str, tuple[Any, ...]]:
-        """What each active plugin declares through ``hook``, by plugin name; asked once."""
+        """Declarations of each active plugin through ``hook``, by plugin name; called once."""
         if hook not in self._records:
             with self._lock:
                 if hook not in self._records:

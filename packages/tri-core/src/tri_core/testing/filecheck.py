@@ -150,7 +150,7 @@ def _check_part(matcher: _Matcher, checks: Sequence[_Check]) -> None:
 
 
 def _match_in_order(matcher: _Matcher, check: _Check) -> tuple[int, int]:
-    """Where the match (the first of several) starts and the last one ends."""
+    """Start of the match (the first of several) and end of the last one."""
     if check.kind in ("NEXT", "SAME"):
         return _match_on_line(matcher, check)
     first, position = None, matcher.position

@@ -1,4 +1,4 @@
-"""How deeply a text nests: readers descend once per bracket, and a stack is all that they have."""
+"""Nesting depth of a text: readers descend once per bracket, on a limited stack."""
 
 from __future__ import annotations
 

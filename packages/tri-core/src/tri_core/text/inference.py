@@ -32,7 +32,7 @@ def _cut(text: str) -> tuple[str, str]:
 
 
 def _pointee(text: str) -> str:
-    """What a pointer points at; for a tensor of pointers a tensor."""
+    """Pointee type; for a tensor of pointers a tensor."""
     parts = _tensor(text)
     if parts is not None:
         return f"tensor<{parts[0]}{_pointee(parts[1])}{parts[2]}>"

@@ -56,7 +56,7 @@ class Flags:
     token: str = "words"
 
     def write(self, value: str) -> str:
-        """How a number is written."""
+        """Text of a number."""
         number = _number(value)
         if number in self.whole:
             return self.whole[number]

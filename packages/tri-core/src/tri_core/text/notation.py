@@ -48,7 +48,7 @@ class Literal:
 
     @property
     def token(self) -> str:
-        """What is looked for when reading."""
+        """Token expected by the reader."""
         return self.text.strip()
 
 

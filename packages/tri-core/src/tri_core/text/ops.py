@@ -42,7 +42,7 @@ class Generic:
 
 @dataclass(slots=True)
 class Holes:
-    """What fills the holes of a format."""
+    """Contents of the holes of a format."""
 
     kinds: dict[str, Kind]
     operands: dict[str, Sequence[str]] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Holes:
     functional: tuple[Sequence[str], Sequence[str]] | None = None
 
     def is_filled(self, parts: Sequence[Part]) -> bool:
-        """Whether the first hole among ``parts`` is filled."""
+        """True if the first hole among ``parts`` is filled."""
         for part in parts:
             match part:
                 case Operand() | Type():
@@ -89,7 +89,7 @@ def fill(syntax: OpSyntax, op: Generic, kinds: dict[str, Kind]) -> Holes:
 
 
 def _sizes(syntax: OpSyntax, count: int, given: str | None) -> list[int]:
-    """How many operands each name has."""
+    """Number of operands of each name."""
     if given is not None and syntax.has_segments:
         sizes = [int(n) for n in given.partition(":")[2].rstrip("> ").split(",")]
         if len(sizes) == len(syntax.operands) and sum(sizes) == count:
@@ -117,7 +117,7 @@ def _name_results(syntax: OpSyntax, holes: Holes, types: Sequence[str]) -> None:
 
 
 def _check_inferred(syntax: OpSyntax, holes: Holes) -> None:
-    """What is left out of the text must be what will be made of it again."""
+    """Check that what the text omits is what the reader will infer."""
     for name, rule, source in syntax.rules:
         expected = infer(rule, holes.types[source][0]) if source else rule
         if any(type_ != expected for type_ in holes.types.get(name, ())):

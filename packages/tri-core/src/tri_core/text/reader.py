@@ -65,7 +65,7 @@ class Source:
 
 @dataclass(slots=True)
 class _Open:
-    """What to write where the brace that was opened is closed."""
+    """Text to write at the closing brace of an open one."""
 
     name: str
     attributes: dict[str, str] = field(default_factory=dict)
@@ -244,7 +244,7 @@ class _Reader:
         return self.written(self.here.get(name, name), generic_of(syntax, holes))
 
     def is_statement(self, start: int) -> bool:
-        """Whether an op may start at ``start``: not within a dictionary, whose entries look alike."""
+        """True if an op may start at ``start``: not within a dictionary, whose entries look alike."""
         before = self.text[max(start - 200, 0) : start]
         last = before.rstrip()[-1:]
         if last != "{":
@@ -315,7 +315,7 @@ class _Reader:
 
 
 def _completed(syntax: OpSyntax, attributes: dict[str, str], count: int) -> dict[str, str]:
-    """What our generic form has and the original's has not."""
+    """Attributes of our generic form that the original's lacks."""
     if syntax.fold is not None:
         attributes = syntax.fold.read(attributes)
     optional = sum(kind == "?" for _, kind in syntax.operands)

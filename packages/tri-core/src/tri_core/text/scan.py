@@ -85,7 +85,7 @@ class Cursor:
         return found.group()
 
     def sees(self, literal: str) -> bool:
-        """Whether ``literal`` comes next; a word must end where it ends."""
+        """True if ``literal`` comes next; a word must end where it ends."""
         before = self.position
         here = self.blank()
         if not self.text.startswith(literal, here):
@@ -142,7 +142,7 @@ class Cursor:
         return self._take(_TYPE, "a type")
 
     def angled(self) -> str:
-        """What stands in angle brackets, with them."""
+        """Text in angle brackets, including them."""
         return self._take(_ANGLED, "a type's parameters in <>")
 
     def types(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a dialect says about its text: formats of ops, types and attributes; and who has said so."""
+"""Textual syntax of dialects: formats of ops, types and attributes, and their providers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Attributes = dict[str, str]
 
 
 class Kind(Protocol):
-    """How an attribute's value is written in a format; the generic form's text on one side."""
+    """Format of an attribute's value, to and from the generic form's text."""
 
     def write(self, value: str) -> str:
         """The text of generic ``value``; ValueError when the syntax has none."""
@@ -101,12 +101,12 @@ class OpSyntax:
 
     @cached_property
     def is_functional(self) -> bool:
-        """Whether the format has ``^^``."""
+        """True if the format has ``^^``."""
         return any(isinstance(p, Functional) for p, _ in walk(self.parts))
 
     @cached_property
     def has_segments(self) -> bool:
-        """Whether the generic form has ``operandSegmentSizes``."""
+        """True if the generic form has ``operandSegmentSizes``."""
         if self.segments is not None:
             return self.segments
         some = [kind for _, kind in self.operands if kind]
@@ -118,7 +118,7 @@ op = OpSyntax
 
 @dataclass(frozen=True)
 class Partitions:
-    """How the regions of an op that runs them on different warps are held in generic form.
+    """Generic form of an op whose regions run on different warps.
 
     ``holder``: the op that has the partitions' blocks; ``counts``: the attribute with their numbers of warps.
     """

@@ -89,7 +89,7 @@ class _Writer:
         self.out.append(f"{indent}{results}{self.text(name, generic)}{line[cursor.position :]}")
 
     def is_entry(self, line: str) -> bool:
-        """Whether ``line`` heads the first block of a function, whose arguments stand in its signature."""
+        """True if ``line`` heads the first block of a function, whose arguments stand in its signature."""
         top = self.stack[-1] if self.stack else None
         if top is None or top.name != "tt.func" or len(self.out) != top.line + 1:
             return False
@@ -119,7 +119,7 @@ class _Writer:
         self.out.append(f"{top.indent}}}){tail}{rest}")
 
     def partitioned(self, top: _Open, op: Generic, rest: str) -> bool:
-        """Whether the op has partitions and is written; ``rest`` is what follows it."""
+        """True if the op has partitions and was written; ``rest`` is the text after it."""
         shown, syntax = self.table.get(top.name, (top.name, OpSyntax(None)))
         if syntax.partitions is None:
             return False
@@ -134,7 +134,7 @@ class _Writer:
         return True
 
     def around(self, name: str, op: Generic) -> tuple[str, str]:
-        """What stands before and after the regions of an op."""
+        """Text before and after the regions of an op."""
         shown, syntax = self.table.get(name, (name, OpSyntax(None)))
         op.attributes.pop("operandSegmentSizes", None)
         op.attributes.pop("resultSegmentSizes", None)
@@ -165,5 +165,5 @@ class _Writer:
 
 
 def _blank(syntax: OpSyntax) -> str:
-    """What separates the op's name from its format: groups and dictionaries bring their own blank."""
+    """Separator between the op's name and its format: groups and dictionaries bring their own blank."""
     return "" if not syntax.format or syntax.format.startswith(("{}", "(?", " ")) else " "

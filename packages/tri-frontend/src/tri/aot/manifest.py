@@ -1,4 +1,4 @@
-"""What is known of a kernel that was built for C: JSON next to its files."""
+"""Manifest of a kernel that was built for C: JSON next to its files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CParameter:
 
     @property
     def is_pointer(self) -> bool:
-        """Whether it is a pointer."""
+        """True if it is a pointer."""
         return self.type.startswith("*")
 
     def condition(self) -> str:
@@ -77,7 +77,7 @@ class Manifest:
     format: int = FORMAT
 
     def algorithm(self) -> str:
-        """What tells algorithms apart that take the same arguments."""
+        """Identity of an algorithm among those with the same arguments."""
         return json.dumps([dict(self.constants), dict(self.options)], sort_keys=True, default=str)
 
     def c_parameters(self) -> str:

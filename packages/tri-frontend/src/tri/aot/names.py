@@ -116,7 +116,7 @@ _LONGEST = 200
 
 
 def is_plain(name: str) -> bool:
-    """Whether ``name`` is an identifier of C that means nothing there yet."""
+    """True if ``name`` is an identifier of C without a meaning yet."""
     return (
         _IDENTIFIER.fullmatch(name) is not None
         and _RESERVED.match(name) is None

@@ -1,4 +1,4 @@
-"""What is built: a kernel under a C name, from a signature as the command line has it."""
+"""Build unit: a kernel under a C name, from a signature as on the command line."""
 
 from __future__ import annotations
 

@@ -249,13 +249,13 @@ def _show(kernel: CompiledKernel) -> None:
 
 
 def _show_schedule(kernel: CompiledKernel, console: Console) -> None:
-    """How the kernel runs, where a backend chose that."""
+    """Print the kernel's schedule, if a backend chose one."""
     if "schedule" in kernel.metadata.attrs:
         console.print(f"schedule: {kernel.metadata.attrs['schedule']}", highlight=False, soft_wrap=True)
 
 
 def _show_loops(kernel: CompiledKernel, console: Console) -> None:
-    """What the backend expects of loops, and what that assumes."""
+    """Print the backend's estimates of loops, and their assumptions."""
     estimates = kernel.loop_estimates
     for loop in estimates.loops:
         console.print(f"loop {loop.name}: {loop}", highlight=False, markup=False, soft_wrap=True)

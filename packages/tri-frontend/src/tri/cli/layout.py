@@ -15,7 +15,7 @@ __all__ = ["layout"]
 
 
 class Form(StrEnum):
-    """How a layout is shown."""
+    """Output form of a layout."""
 
     TEXT = "text"
     SVG = "svg"
@@ -23,7 +23,7 @@ class Form(StrEnum):
 
 
 class What(StrEnum):
-    """What the text shows of an owner."""
+    """Property of an owner that the text shows."""
 
     THREAD = "thread"
     LANE = "lane"

@@ -1,4 +1,4 @@
-"""What ``tri compile`` compiles: kernels named on the command line, with their signatures."""
+"""Inputs of ``tri compile``: kernels named on the command line, with their signatures."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _only_kernel(path: str, module: ModuleType) -> str:
 
 
 def _is_entry(kernel: JITFunction) -> bool:
-    """Whether a function can be launched: one that returns a value is called by others."""
+    """True if a function can be launched: one that returns a value is for callers."""
     nodes = ast.walk(kernel.source.tree)
     return not any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
 
@@ -86,7 +86,7 @@ def _load(path: Path) -> ModuleType:
 
 
 def _not_imported(path: Path, error: Exception) -> TriError:
-    """What is said of a file whose import ended in ``error``, with the last place in it."""
+    """Error for a file whose import ended in ``error``, with the last place in it."""
     if isinstance(error, TriError) and error.location is not None:
         return error
     if isinstance(error, SyntaxError):

@@ -1,4 +1,4 @@
-"""Why a kernel was compiled: ``tri.explain``, the log ``tri.explain``, and ``tri.no_compile``.
+"""Reasons that a kernel was compiled: ``tri.explain``, the log ``tri.explain``, and ``tri.no_compile``.
 
 Every compile that neither memory nor the cache on disk could spare is compared with the earlier ones of the
 same kernel, in this process and those before it; what differs from the nearest is the reason.
@@ -26,7 +26,9 @@ logger = logging.getLogger("tri.explain")
 
 
 class Explanation(tuple[str, ...]):
-    """Why one compile was not spared, a line for each difference; ``picture`` is what was compiled."""
+    """Reasons that one compile was a cache miss, a line for each difference; ``picture``: the compile's
+    inputs.
+    """
 
     picture: Picture
 
@@ -87,7 +89,9 @@ def gate(attempt: Attempt) -> None:
 
 
 def reasons_of(attempt: Attempt) -> tuple[str, ...]:
-    """Why a compile is not spared, a line for each difference from the nearest that the cache remembers."""
+    """Reasons that a compile is a cache miss, a line for each difference from the nearest compile in the
+    cache.
+    """
     source = attempt.source
     if not isinstance(source, CompiledSource):
         return ("it is given as IR",)

@@ -1,4 +1,4 @@
-"""What is different between a compile and the nearest one before it."""
+"""Differences between a compile and the nearest one before it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _SUMMARIES = {"everything it uses", "content of these packages"}
 
 
 def reasons(picture: Picture, earlier: Sequence[Picture]) -> tuple[str, ...]:
-    """Why none of the ``earlier`` compiles could serve: the differences to the nearest, the latest of these."""
+    """Reasons that none of the ``earlier`` compiles matches: the differences to the nearest, the latest of
+    these.
+    """
     if not earlier:
         return ("it was never compiled before",)
     nearest = min(reversed(earlier), key=lambda other: len(_differences(picture, other)))

@@ -23,7 +23,7 @@ _lock = forks.Lock()
 
 
 def identity(function: Kernel) -> str:
-    """What tells kernels apart over time, whatever their source becomes: file and qualified name."""
+    """Identity of a kernel over time, whatever its source becomes: file and qualified name."""
     return f"{function.python_function.__code__.co_filename}:{function.__qualname__}"
 
 

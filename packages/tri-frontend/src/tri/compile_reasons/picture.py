@@ -32,7 +32,7 @@ ASPECTS: dict[str, str] = {
 
 @runtime_checkable
 class CompiledSource(Protocol):
-    """What is said of a kernel's source: :class:`tri.ASTSource`."""
+    """Source of a kernel, as a protocol: :class:`tri.ASTSource`."""
 
     fn: Kernel
     name: str

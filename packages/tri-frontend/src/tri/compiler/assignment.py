@@ -38,7 +38,7 @@ def assign(g: Generator, node: ast.Assign) -> None:
 
 
 def _as_declared(g: Generator, name: str, value: Any) -> Any:
-    """What ``name`` gets: ``value`` as it is where it was declared constexpr, else a run-time value."""
+    """Value bound to ``name``: ``value`` itself if declared constexpr, else a run-time value."""
     if name not in g.promised:
         return runtime(g.b, value)
     g.promised.discard(name)

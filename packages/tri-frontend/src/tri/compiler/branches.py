@@ -108,7 +108,7 @@ def iteration(g: Generator, node: Iteration) -> None:
 
 
 def located(g: Generator, node: ast.AST, make: Callable[[], Any]) -> Any:
-    """What ``make`` gives, its operations and errors located at ``node``."""
+    """Result of ``make``, with its operations and errors located at ``node``."""
     b = g.b
     saved, b.location = b.location, g.ir_location(node)
     try:
@@ -185,7 +185,7 @@ class _Side:
 
     @property
     def falls(self) -> bool:
-        """Whether control may reach what follows."""
+        """True if control may reach the following statement."""
         return self.exit is None or self.exit.flag is not None
 
 
@@ -252,7 +252,7 @@ def _changed_names(g: Generator, sides: tuple[_Side, _Side], statement: ast.AST 
 
 
 def _are_of_two_kinds(values: Sequence[Any]) -> bool:
-    """Whether some values are computed with at run time while others, such as None, never are."""
+    """True if some values exist at run time while others, such as None, never do."""
     return len({isinstance(v, constexpr) and not is_plain(v.value) for v in values}) > 1
 
 

@@ -53,5 +53,5 @@ def parameters_of(function: Any) -> str | None:
 
 
 def is_tuple_class(function: Any) -> bool:
-    """Whether ``function`` is a class of tuples, whose items may be run-time values."""
+    """True if ``function`` is a class of tuples, whose items may be run-time values."""
     return isinstance(function, type) and issubclass(function, tuple)

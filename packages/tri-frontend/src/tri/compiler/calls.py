@@ -77,7 +77,7 @@ def call_value(g: Generator, function: Any, args: list[Any], kwargs: dict[str, A
 
 
 def _is_replace(function: Any) -> bool:
-    """Whether ``function`` is ``x._replace`` of a named tuple, which takes run-time values too."""
+    """True if ``function`` is ``x._replace`` of a named tuple, which takes run-time values too."""
     owner = getattr(function, "__self__", None)
     return isinstance(owner, tuple) and getattr(function, "__name__", "") == "_replace"
 
@@ -115,7 +115,7 @@ def _call_builtin(g: Generator, function: Any, args: list[Any], kwargs: dict[str
 
 
 def _argument(value: Any) -> Any:
-    """What a builtin gets: Python values for constexprs, through tuples too."""
+    """Argument of a builtin: Python values for constexprs, through tuples too."""
     if isinstance(value, tuple) and type(value) is not tuple:
         return remake(value, map(_argument, value))
     return unwrap(value)
@@ -175,7 +175,7 @@ def _call_python(function: Any, args: list[Any], kwargs: dict[str, Any], *, know
 
 
 def _instead(function: Any, name: str) -> str:
-    """What to call instead of a function of the host: one of the language with its name, or a jit function."""
+    """Replacement for a call of a host function: a function of the language with its name, or a jit function."""
     import tri.language
 
     if name in tri.language.__all__:

@@ -63,7 +63,7 @@ class Errors:
         return len(self.kept) < _MOST
 
     def is_only(self, last: TriError) -> bool:
-        """Whether ``last``, with which the walk ended, is the only error; else it is kept with the others."""
+        """True if ``last``, with which the walk ended, is the only error; else it is kept with the others."""
         if not self.kept:
             return True
         if not isinstance(last, (Follows, InternalError)) and all(last is not error for error in self.kept):

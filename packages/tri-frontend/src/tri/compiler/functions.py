@@ -92,7 +92,7 @@ def _found_in_callee(g: Generator, function: Kernel, error: TriError, node: ast.
 
 
 def _called_from(g: Generator, function: Kernel, error: TriError, node: ast.AST) -> SourceLocation:
-    """Where to report an error in a callee: in the library's own functions at the call, else with the call."""
+    """Location of an error in a callee: in the library's own functions the call, else with the call."""
     here = g.source.locate(node)
     if error.location is None or function.__module__.startswith(_LIBRARY):
         return here
@@ -148,7 +148,7 @@ def _body(g: Generator) -> Any:
 
 
 def expander(g: Generator) -> Callable[[Any, Sequence[Any]], Any]:
-    """What :attr:`Builder.expand` does: the body of a jit function generated in place."""
+    """Implementation of :attr:`Builder.expand`: the body of a jit function generated in place."""
 
     def expand(function: Any, args: Sequence[Any]) -> Any:
         function = unwrap(function)
@@ -211,7 +211,7 @@ def _of_source(error: TriError) -> TriError:
 
 
 def _argument(parameter: KernelParameter, values: Mapping[str, tensor], source: ASTSource) -> Any:
-    """What the kernel sees of a parameter: a run-time value, a tuple of values, or a constant."""
+    """Argument inside the kernel for a parameter: a run-time value, a tuple of values, or a constant."""
     name = parameter.name
     if name in source.trees:
         return fill(source.trees[name], lambda leaf: values[leaf.name])

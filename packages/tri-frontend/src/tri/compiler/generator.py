@@ -51,7 +51,7 @@ _REFUSED: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Exit:
-    """How a list of statements ended the function: with ``value``, always, or where ``flag`` is true."""
+    """Exit of the function from a list of statements: with ``value``, always, or where ``flag`` is true."""
 
     value: Any
     flag: tensor | None = None
@@ -92,7 +92,7 @@ class Generator:
         self._locations: dict[tuple[int, int, str | None], ir.Location] = {}
 
     def visit(self, node: ast.AST) -> Any:
-        """What the rule of ``node`` gives, with the location set; errors leave with a location."""
+        """Result of the rule of ``node``, with the location set; errors leave with a location."""
         kind = type(node)
         if kind is ast.Name:
             return lookup(self, node)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What loops and comprehensions run over: ranges known at run time only, or values one by one."""
+"""Iterables of loops and comprehensions: ranges known at run time only, or values one by one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RANGES = {range: loops.range, loops.range: loops.range, loops.static_range: loo
 
 
 def unrolled(g: Generator, node: ast.For) -> loops.range | Sequence[Any]:
-    """What a ``for`` runs over: the values of an unrolled loop, or a range known at run time only."""
+    """Iterable of a ``for``: the values of an unrolled loop, or a range known at run time only."""
     if node.orelse:
         raise CompilationError("a loop in a kernel has no else", remedy="put it after the loop")
     iterable = _iterable(g, node.iter)
@@ -31,7 +31,7 @@ def unrolled(g: Generator, node: ast.For) -> loops.range | Sequence[Any]:
 
 
 def _iterable(g: Generator, node: ast.expr) -> Any:
-    """What the loop runs over: a range of the language, or a tuple."""
+    """Iterable of the loop: a range of the language, or a tuple."""
     if isinstance(node, ast.Call):
         function = g.visit(node.func)
         if isinstance(function, type) and function in _RANGES:
@@ -54,7 +54,7 @@ def _iterable(g: Generator, node: ast.expr) -> Any:
 
 
 def static_items(g: Generator, node: ast.expr) -> Sequence[Any]:
-    """What ``node`` runs over, item by item: a tuple, or a range whose bounds are known."""
+    """Items of the iterable ``node``: a tuple, or a range whose bounds are known."""
     return _static_values(_iterable(g, node))
 
 

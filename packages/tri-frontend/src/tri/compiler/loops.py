@@ -222,7 +222,7 @@ def _finish(
 
 
 def _is_read(body: Sequence[ast.AST], name: str) -> bool:
-    """Whether ``body`` reads ``name`` other than as the variable of a loop in it."""
+    """True if ``body`` reads ``name`` other than as the variable of a loop in it."""
     for node in body:
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id == name:
             continue

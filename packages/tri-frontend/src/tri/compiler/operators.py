@@ -103,7 +103,7 @@ def _of_tuples(sign: str, function: Callable[[Any, Any], Any], x: Any, y: Any) -
 
 
 def _identical(x: tuple[Any, ...], y: tuple[Any, ...]) -> bool:
-    """Whether two tuples of one length hold the very same values."""
+    """True if two tuples of one length hold the very same values."""
     return all(
         a is b or (isinstance(a, tuple) and isinstance(b, tuple) and _identical(a, b))
         for a, b in zip(x, y, strict=False)

@@ -36,7 +36,7 @@ def runtime_parameters(types: Mapping[str, t.dtype]) -> dict[str, t.dtype]:
 
 
 def parameter_facts(types: Mapping[str, t.dtype], attributes: Facts) -> Facts:
-    """What is known of the parameters in the IR; descriptors are aligned, as the host has checked."""
+    """Facts of the parameters in the IR; descriptors are aligned, as the host has checked."""
     found = dict(attributes)
     for name, type_ in types.items():
         if isinstance(type_, t.tensor_descriptor_type):

@@ -1,4 +1,4 @@
-"""What a name means: locals, then enclosing functions, globals, and the few builtins of the language."""
+"""Name lookup: locals, then enclosing functions, globals, and the few builtins of the language."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _usable(g: Walk, node: ast.Name, value: Any, refusal: str) -> Any:
 
 
 def is_usable_global(value: Any) -> bool:
-    """Whether a kernel may use ``value`` from outside: constexprs, functions, types and modules."""
+    """True if a kernel may use ``value`` from outside: constexprs, functions, types and modules."""
     if isinstance(value, tuple):
         return all(map(is_usable_global, value))
     if isinstance(value, (constexpr, Kernel, t.dtype, python_types.ModuleType, Aggregate)):

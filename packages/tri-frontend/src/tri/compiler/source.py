@@ -164,11 +164,11 @@ class ASTSource:
         self.fn.services.load_compiled(kernel)
 
     def caller(self, kernel: CompiledKernel) -> Callable[..., None] | None:
-        """What does ``kernel.run(...)`` without Python, for a ``kernel`` that is loaded; None where nothing does."""
+        """Native replacement of ``kernel.run(...)`` for a ``kernel`` that is loaded; None if there is none."""
         return self.fn.services.compiled_caller(kernel)
 
     def launch_facts(self, kernel: CompiledKernel, grid: Any, stream: Any, args: Sequence[Any]) -> Any:
-        """What hooks get of a launch of ``kernel``; None where there is none."""
+        """Facts of a launch of ``kernel`` for hooks; None if there are none."""
         return self.fn.services.launch_facts(self, kernel, grid, args, stream)
 
     @property

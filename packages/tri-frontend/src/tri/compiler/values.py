@@ -32,12 +32,12 @@ NONE = constexpr(None)
 
 
 def is_static(value: Any) -> bool:
-    """Whether ``value`` is known at compile time."""
+    """True if ``value`` is known at compile time."""
     return not has_tensors(value)
 
 
 def has_tensors(value: Any) -> bool:
-    """Whether a run-time value is in ``value``."""
+    """True if ``value`` contains a run-time value."""
     items = parts(value)
     return isinstance(value, tensor) if items is None else any(map(has_tensors, items))
 
@@ -70,7 +70,7 @@ def runtime(b: Builder, value: Any) -> Any:
 
 
 def same_type(x: Any, y: Any) -> bool:
-    """Whether ``x`` and ``y`` have one structure with run-time values of one type."""
+    """True if ``x`` and ``y`` have one structure with run-time values of one type."""
     if isinstance(x, tensor) or isinstance(y, tensor):
         return isinstance(x, tensor) and isinstance(y, tensor) and x.type is y.type
     items, others = parts(x), parts(y)
@@ -94,7 +94,7 @@ def placeholder(b: Builder, value: Any) -> Any:
 
 
 def key(value: Any) -> Any:
-    """What a specialised function depends on of an argument: its type, or its value when static."""
+    """Specialisation key of an argument: its type, or its value when static."""
     if isinstance(value, tensor):
         return value.type
     items = parts(value)

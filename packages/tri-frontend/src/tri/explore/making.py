@@ -132,6 +132,6 @@ def _facts(kernel: CompiledKernel) -> tuple[Fact, ...]:
 
 
 def _assumed(estimates: LoopEstimates) -> Iterator[str]:
-    """What the cycles of loops assume, where there are such."""
+    """Assumptions of the loops' cycles, if there are any."""
     if estimates.loops:
         yield f"cycles of loops are an estimate; it assumes: {'; '.join(estimates.assumptions)}"

@@ -1,4 +1,4 @@
-"""What is on a page of the explorer."""
+"""Contents of a page of the explorer."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Tab:
 
 @dataclass(frozen=True)
 class Page:
-    """What one file shows."""
+    """Contents of one file."""
 
     title: str
     tabs: tuple[Tab, ...]

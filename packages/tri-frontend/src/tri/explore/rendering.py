@@ -42,7 +42,9 @@ class _Table:
 
 @dataclass
 class _Tables:
-    """What the texts of a tab share: lines (text and places), places (of file and line), files, definitions."""
+    """Tables shared by the texts of a tab: lines (text and places), places (of file and line), files,
+    definitions.
+    """
 
     lines: _Table = field(default_factory=_Table)
     places: _Table = field(default_factory=_Table)

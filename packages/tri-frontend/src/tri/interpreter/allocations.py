@@ -59,7 +59,7 @@ class Allocation:
             self.memory[_bytes(offsets, dtype)] = np.ascontiguousarray(values[..., None]).view(np.uint8)
 
     def extent(self, size: int) -> str:
-        """How large this is, in elements of ``size`` bytes."""
+        """Size of the allocation, in elements of ``size`` bytes."""
         shape = "" if self.shape is None else f", shape {self.shape}"
         return f"{self.nbytes // size} ({self.dtype}{shape})"
 

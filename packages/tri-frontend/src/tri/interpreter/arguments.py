@@ -85,7 +85,7 @@ class Arguments:
         return {p.name: _first(p.name, trees, constants, made) for p in source.fn.params}
 
     def _item(self, path: tuple[int, ...]) -> Any:
-        """What the binder read at ``path``."""
+        """Value that the binder read at ``path``."""
         return functools.reduce(operator.getitem, path, self._read)
 
     def _array(self, path: tuple[int, ...]) -> Any:

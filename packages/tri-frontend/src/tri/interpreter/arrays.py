@@ -83,7 +83,7 @@ class Array:
 
 
 def numpy_type(type_: t.dtype) -> np.dtype[Any]:
-    """How elements of ``type_`` are kept."""
+    """NumPy dtype of elements of ``type_``."""
     scalar = type_.scalar
     if scalar.is_ptr():
         return _ADDRESS

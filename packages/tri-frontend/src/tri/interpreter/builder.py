@@ -57,7 +57,7 @@ RULES: dict[str, Rule] = {
 
 @dataclass(frozen=True)
 class Made:
-    """What :meth:`EagerBuilder.create` gives: the results of an operation, as handles."""
+    """Return value of :meth:`EagerBuilder.create`: the results of an operation, as handles."""
 
     results: list[Array]
 

@@ -21,7 +21,7 @@ __all__ = ["Call", "Machine", "Rule"]
 
 
 class Machine(RunningProgram, Protocol):
-    """What evaluates ops: memory, and ops in turn; ``grid`` is of x, y, z."""
+    """Evaluator of ops, in order, on its memory; ``grid`` is of x, y, z."""
 
     memory: Memory
     target: Target
@@ -67,7 +67,7 @@ class Call:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """How the elements of the one result are kept."""
+        """NumPy dtype of the one result."""
         return numpy_type(self.results[0])
 
 

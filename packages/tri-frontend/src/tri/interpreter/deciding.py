@@ -1,4 +1,6 @@
-"""Which variables a kernel's loops decide by: those that only count turns, or gather what was read, do not end a wait."""
+"""Variables that control a kernel's loops: those that only count iterations, or accumulate loaded values, do
+not end a wait.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ def _loops(code: CodeType) -> Iterator[ast.While | ast.For]:
 
 
 def _conditions(loop: ast.AST) -> Iterator[ast.AST]:
-    """What decides where ``loop`` goes on; a range is where its variable says."""
+    """Conditions for ``loop`` to continue; a range is determined by its variable."""
     for node in ast.walk(loop):
         if isinstance(node, ast.While | ast.If | ast.IfExp | ast.Assert):
             yield node.test

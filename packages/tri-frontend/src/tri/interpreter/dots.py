@@ -20,7 +20,7 @@ def _bf16(data: Data) -> Data:
 
 
 def _terms(data: Data, precision: int) -> list[Data]:
-    """What fp32 operands are read as: numbers of a narrower format, whose sum comes near the operand."""
+    """Terms that fp32 operands are read as: numbers of a narrower format, whose sum approximates the operand."""
     if precision == _TF32:
         return [tf32(data)]
     if precision == _TF32X3:

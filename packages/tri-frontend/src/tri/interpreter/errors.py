@@ -1,4 +1,4 @@
-"""What the interpreter reports about a running kernel."""
+"""Reports of the interpreter about a running kernel."""
 
 from __future__ import annotations
 

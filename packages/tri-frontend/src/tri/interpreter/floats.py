@@ -122,7 +122,7 @@ def fma(x: Data, y: Data, z: Data, type_: t.dtype) -> Data:
 
 
 def _is_safe(x: Data) -> Data:
-    """Whether products and errors of such numbers neither overflow nor underflow."""
+    """Mask of numbers whose products and errors neither overflow nor underflow."""
     size = np.abs(x)
     return np.asarray((size == 0) | ((size > 2.0**-450) & (size < 2.0**450)))
 

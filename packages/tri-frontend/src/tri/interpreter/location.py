@@ -1,4 +1,4 @@
-"""Where an interpreted kernel is: the frames of Python's stack that run rewritten functions."""
+"""Location of an interpreted kernel: the frames of Python's stack that run rewritten functions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def here() -> SourceLocation | None:
 
 
 def variables() -> tuple[object, ...]:
-    """What the variables by which the functions that run decide hold, and where these are, innermost first."""
+    """Values of the variables that control the running functions, and their places, innermost first."""
     found: list[object] = []
     for frame, at in _stack():
         if frame.f_code in _codes:

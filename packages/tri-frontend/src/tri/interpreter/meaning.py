@@ -1,4 +1,4 @@
-"""What rewritten kernels call: the kernel language where it differs from Python.
+"""Functions that rewritten kernels call: the kernel language where it differs from Python.
 
 Compile-time values are plain Python values while a kernel is interpreted; ``constexpr`` objects come from
 globals and shapes only, and are looked into wherever it matters.
@@ -56,7 +56,7 @@ def _builder() -> EagerBuilder:
 
 
 def bind(value: Any) -> Any:
-    """What an assignment binds: every number in ``value`` as a run-time value."""
+    """Value bound by an assignment: every number in ``value`` as a run-time value."""
     if isinstance(value, tensor):
         return value
     if isinstance(value, constexpr):
@@ -70,7 +70,7 @@ def bind(value: Any) -> Any:
 
 
 def static(value: Any) -> Any:
-    """What ``x: tl.constexpr = value`` binds: ``value``, which must not be known at run time only."""
+    """Value bound by ``x: tl.constexpr = value``: ``value``, which must not be known at run time only."""
     items = value if isinstance(value, tuple) else (value,)
     if any(isinstance(item, tensor) for item in items):
         raise CompilationError(
@@ -154,7 +154,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def iterate(iterable: Any) -> Iterator[Any]:
-    """What a ``for`` loop runs over; a range gives run-time integers of the type that compiled code counts in."""
+    """Values of a ``for`` loop; a range gives run-time integers of the type that compiled code counts in."""
     iterable = iterable.value if isinstance(iterable, constexpr) else iterable
     if isinstance(iterable, loops.static_range):
         bounds = (unwrap(v) for v in (iterable.start, iterable.end, iterable.step))
@@ -167,7 +167,7 @@ def iterate(iterable: Any) -> Iterator[Any]:
 
 
 def items(iterable: Any) -> Iterator[Any]:
-    """What a comprehension runs over: ranges are of compile-time values there."""
+    """Values of a comprehension: ranges are of compile-time values there."""
     iterable = iterable.value if isinstance(iterable, constexpr) else iterable
     if isinstance(iterable, (loops.range, loops.static_range)):
         return iterate(loops.static_range(iterable.start, iterable.end, iterable.step))
@@ -238,7 +238,7 @@ _PYTHON: dict[Any, Callable[..., Any]] = {
 
 
 def callee(function: Any) -> Callable[..., Any]:
-    """What a call of ``function`` calls: jit functions as Python, the language's own as they are."""
+    """Function that a call of ``function`` runs: jit functions as Python, the language's own as they are."""
     function = function.value if isinstance(function, constexpr) else function
     if isinstance(function, Kernel):
         return function.services.as_python(function)

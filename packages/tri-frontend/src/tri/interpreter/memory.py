@@ -90,7 +90,7 @@ class Memory:
                 overwritten(self.machine, part, given)
 
     def _differs(self, part: Part, given: Data) -> bool:
-        """Whether bytes that an atomic stores are not there already."""
+        """True if an atomic's store changes any byte."""
         return part.target.read(part.offsets, given.dtype).tobytes() != given.tobytes()
 
     def ask(self, pointers: Array, size: int, verb: str) -> None:
@@ -114,7 +114,7 @@ class Memory:
     def atomic(
         self, pointers: Array, mask: Data | None, size: int, semantics: Semantics, verb: str
     ) -> AbstractContextManager[None]:
-        """What is done inside is one atomic on ``size`` bytes at each of ``pointers`` where ``mask``."""
+        """Context of one atomic on ``size`` bytes at each of ``pointers`` where ``mask``."""
         if self.races is None:
             return nullcontext()
         return self.races.atomic(list(self.parts(pointers, mask, size, verb)), size, semantics)
@@ -222,6 +222,6 @@ class Memory:
 
 
 def _lane(places: Data) -> str:
-    """Where in its block the first of ``places`` is."""
+    """Position in its block of the first of ``places``."""
     first: Sequence[int] = [int(i) for i in places[0]] if len(places) else []
     return f" (lane {first})" if first else ""

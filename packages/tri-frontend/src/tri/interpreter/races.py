@@ -78,7 +78,7 @@ class Races:
 
     @contextmanager
     def atomic(self, parts: Sequence[Part], size: int, semantics: Semantics) -> Iterator[None]:
-        """What is done inside is one atomic of ``size`` bytes on ``parts``; KernelDataRace at its end."""
+        """Context of one atomic of ``size`` bytes on ``parts``; KernelDataRace at its end."""
         known = [(part, *self._pieces(part, size)) for part in parts]
         kind = np.dtype(f"i{size}")
         old = [part.target.read(part.offsets, kind) for part in parts]

@@ -173,7 +173,7 @@ class _Rewriter(ast.NodeTransformer):
 
 
 def _is_static(node: ast.AnnAssign) -> bool:
-    """Whether ``node`` declares a name as a constexpr."""
+    """True if ``node`` declares a name as a constexpr."""
     text = ast.unparse(node.annotation).strip("'").rsplit(".", 1)[-1]
     return text == "constexpr" and isinstance(node.target, ast.Name)
 

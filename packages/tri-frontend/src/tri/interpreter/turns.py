@@ -46,7 +46,7 @@ class _GivenUp(BaseException):
 
 @dataclass(eq=False)
 class _Repeated:
-    """How often a load was done with memory as it is, and what the variables were when it was looked at."""
+    """Number of executions of a load with memory unchanged, and the variables at the last check."""
 
     count: int = 0
     variables: tuple[object, ...] = ()
@@ -70,7 +70,7 @@ class _Program:
 
     @property
     def waits(self) -> bool:
-        """Whether it cannot go on while memory stays as it is."""
+        """True if the program cannot continue while memory is unchanged."""
         return self.asked >= (_MOST if self.repeats else _MOST_RETRIES)
 
 
@@ -125,7 +125,9 @@ class Turns:
 
     @staticmethod
     def _is_repeated(present: _Program) -> bool:
-        """Whether all by which the running program decides is as it was when it asked by this instruction."""
+        """True if all variables that control the running program are as they were at its last poll by this
+        instruction.
+        """
         now, place = variables(), instruction()
         before = present.seen.get(place, ())
         if len(present.seen) > _COUNTED:
@@ -219,7 +221,7 @@ class Turns:
         self._ended.release()
 
     def _deadlock(self) -> KernelDeadlock:
-        """Who waits for what."""
+        """Error with each waiting program and what it waits for."""
         lines = [
             f"program {p.place} waits{_at(p.line)} for {p.what}, asked {p.asked} times"
             for p in self._waiting[:_NAMED]
@@ -238,7 +240,7 @@ def _at(place: SourceLocation | None) -> str:
 
 
 def _are_same(before: Sequence[object], now: Sequence[object]) -> bool:
-    """Whether variables are the same objects, or values of the same bits."""
+    """True if variables are the same objects, or values of the same bits."""
     return len(before) == len(now) > 0 and all(
         a is b or _bits(a) == _bits(b) is not None for a, b in zip(before, now, strict=True)
     )

@@ -335,7 +335,7 @@ class tensor:
     def gather(self, index: tensor, axis: int) -> tensor:
         """``src[..., index[..., i, ...], ...]`` along ``axis``; the other dimensions are equal."""
     def histogram(self, num_bins: int, mask: _Any = None) -> tensor:
-        """How often each of 0 to ``num_bins - 1`` stands in ``input`` (of rank 1) where ``mask``: int32."""
+        """Counts of each of 0 to ``num_bins - 1`` in ``input`` (of rank 1) where ``mask``: int32."""
     def item(self) -> tensor:
         """The one element of a block, as a scalar."""
     def log(self) -> tensor:
@@ -456,7 +456,7 @@ class tensor:
     def __hash__(self) -> int: ...
 
 class tensor_descriptor_base:
-    """What a descriptor is to a kernel; made by :func:`make_tensor_descriptor` or passed as an argument."""
+    """Descriptor in a kernel; made by :func:`make_tensor_descriptor` or passed as an argument."""
 
     shape: _builtins.tuple[tensor, ...]
     strides: _builtins.tuple[tensor, ...]
@@ -783,7 +783,7 @@ def gather(src: tensor, index: tensor, axis: int) -> tensor:
     """``src[..., index[..., i, ...], ...]`` along ``axis``; the other dimensions are equal."""
 
 def histogram(input: tensor, num_bins: int, mask: _Any = None) -> tensor:
-    """How often each of 0 to ``num_bins - 1`` stands in ``input`` (of rank 1) where ``mask``: int32."""
+    """Counts of each of 0 to ``num_bins - 1`` in ``input`` (of rank 1) where ``mask``: int32."""
 
 @_overload
 def inline_asm_elementwise(

@@ -1,4 +1,4 @@
-"""What accesses of memory are made of: pointers, masks and values that fit each other, cache hints."""
+"""Parts of memory accesses: pointers, masks and values of matching shapes, cache hints."""
 
 from __future__ import annotations
 
@@ -128,6 +128,6 @@ def store_policies(
 
 
 def points_to_bool(pointer: tensor) -> bool:
-    """Whether ``pointer`` points to int1, which memory holds as bytes."""
+    """True if ``pointer`` points to int1, which memory holds as bytes."""
     scalar = pointer.type.scalar
     return isinstance(scalar, t.pointer_type) and scalar.element_ty.is_bool()

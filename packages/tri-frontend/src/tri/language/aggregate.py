@@ -99,7 +99,7 @@ def _wrapped(value: Any) -> Any:
 
 
 def is_aggregate_class(value: object) -> bool:
-    """Whether ``value`` is a class made by :func:`aggregate`."""
+    """True if ``value`` is a class made by :func:`aggregate`."""
     return isinstance(value, type) and issubclass(value, Aggregate)
 
 

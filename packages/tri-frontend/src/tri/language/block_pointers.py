@@ -195,7 +195,7 @@ _PADDINGS = ("", "zero", "nan")
 
 
 def padding(b: Builder, pointer: block_pointer, option: str) -> tensor | None:
-    """What a load gives outside of the tensor; None for anything."""
+    """Value of a load outside of the tensor; None if undefined."""
     if option not in _PADDINGS:
         raise CompilationError(f"padding_option is {option!r}", remedy="use 'zero', 'nan' or nothing")
     element = pointer.base.type.scalar.element_ty  # type: ignore[attr-defined]  # a pointer has one

@@ -1,4 +1,4 @@
-"""How functions become part of the kernel language."""
+"""Builtins: functions of the kernel language."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def builtin_of_constexprs(function: Callable[..., R]) -> Callable[..., R]:
 
 
 def is_builtin(value: object) -> bool:
-    """Whether ``value`` was decorated with :func:`builtin`, or carries Triton's mark of such a function, as PyTorch's own decorator sets it."""
+    """True if ``value`` was decorated with :func:`builtin`, or carries Triton's mark of such a function, as
+    PyTorch's own decorator sets it.
+    """
     return hasattr(value, "__tri_builtin__") or _is_marked(value)
 
 
@@ -70,12 +72,12 @@ def _is_marked(value: object) -> bool:
 
 
 def of_builtin(function: Any) -> Callable[..., Any]:
-    """What a builtin calls: it takes the builder as ``_semantic``."""
+    """Function that a builtin calls: it takes the builder as ``_semantic``."""
     return function if _is_marked(function) else function.__tri_builtin__
 
 
 def takes_constexprs(function: Any) -> bool:
-    """Whether a builtin gets constexpr arguments as such, as all of Triton's do."""
+    """True if a builtin gets constexpr arguments as such, as all of Triton's do."""
     return _is_marked(function) or getattr(function, "__tri_constexprs__", False)
 
 
@@ -93,5 +95,5 @@ def constexpr_function(function: F) -> F:
 
 
 def is_constexpr_function(value: object) -> bool:
-    """Whether ``value`` was decorated with :func:`constexpr_function`."""
+    """True if ``value`` was decorated with :func:`constexpr_function`."""
     return getattr(value, "__tri_constexpr_function__", False) is True

@@ -22,7 +22,7 @@ _ROUNDINGS = {"rtz": 0, "rtne": 1}
 
 
 def is_plain(value: object) -> bool:
-    """Whether ``value`` is a plain scalar: a Python number, not a run-time value."""
+    """True if ``value`` is a plain scalar: a Python number, not a run-time value."""
     return isinstance(value, (bool, int, float))
 
 
@@ -153,7 +153,7 @@ def bitcast(b: Builder, x: tensor, dtype: t.dtype) -> tensor:
 
 
 def _bits_in_ir(type_: t.dtype) -> bool:
-    """Whether values of ``type_`` are integers in the IR."""
+    """True if values of ``type_`` are integers in the IR."""
     return type_.is_int() or type_.is_fp8e4b15()
 
 

@@ -38,7 +38,7 @@ def gather(src: tensor, index: tensor, axis: int, *, _semantic: Builder) -> tens
 @member
 @builtin
 def histogram(input: tensor, num_bins: int, mask: Any = None, *, _semantic: Builder) -> tensor:
-    """How often each of 0 to ``num_bins - 1`` stands in ``input`` (of rank 1) where ``mask``: int32."""
+    """Counts of each of 0 to ``num_bins - 1`` in ``input`` (of rank 1) where ``mask``: int32."""
     b = _semantic
     if len(dimensions(input)) != 1 or not input.dtype.is_int():
         raise CompilationError(f"histogram takes integers of one dimension, got {input.type}")

@@ -53,7 +53,7 @@ _REDUCTIONS: dict[str, tuple[int, tuple[str, ...]]] = {
 
 
 class tensor_descriptor_base(Structure):
-    """What a descriptor is to a kernel; made by :func:`make_tensor_descriptor` or passed as an argument."""
+    """Descriptor in a kernel; made by :func:`make_tensor_descriptor` or passed as an argument."""
 
     def __init__(self, handle: tensor, shape: Sequence[tensor], strides: Sequence[tensor]) -> None:
         self.handle = handle
@@ -155,7 +155,7 @@ class tensor_descriptor_base(Structure):
         return self._read(b, b.value("tt.descriptor_gather", type_, self.handle, rows, column))
 
     def _read(self, b: Builder, block: tensor) -> tensor:
-        """What a kernel gets of a ``block`` that was read."""
+        """Value in the kernel of a ``block`` that was read."""
         del b
         return block
 

@@ -177,7 +177,9 @@ def _folded(b: Builder, input: tensor, other: tensor, acc: Any, *options: Any) -
 
 
 def _multiplies(b: Builder, left: t.dtype, right: t.dtype) -> bool:
-    """Whether the target multiplies these 8-bit floats: by a matrix instruction or one by one; fp8e4b15 is bytes to every one."""
+    """True if the target multiplies these 8-bit floats: by a matrix instruction or element by element;
+    fp8e4b15 is bytes everywhere.
+    """
     spec, names = b.target.spec, {left.name, right.name}
     if "fp8e4b15" in names:
         return False
@@ -185,7 +187,7 @@ def _multiplies(b: Builder, left: t.dtype, right: t.dtype) -> bool:
 
 
 def _imprecise(count: object, input: tensor) -> int:
-    """How many products of 8-bit floats are added imprecisely at most; other dtypes have nothing to limit."""
+    """Maximum number of products of 8-bit floats that are added imprecisely; other dtypes have no limit."""
     depth = dimensions(input)[-1] if input.dtype.is_fp8() else _MOST
     if not isinstance(count, int) or not 0 <= count <= depth:
         known = f"use 0 to K, which is {depth}" if depth != _MOST else "use an integer of 0 or more"

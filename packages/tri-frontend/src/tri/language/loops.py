@@ -73,5 +73,5 @@ class condition:
         self.disable_licm = disable_licm
 
     def __bool__(self) -> bool:
-        """Whether it holds, while a kernel is interpreted."""
+        """True if the condition holds, while a kernel is interpreted."""
         return bool(self.condition)

@@ -56,7 +56,7 @@ def signed(bits: int) -> t.dtype:
 
 @constexpr_function
 def uniform_scale(bits: int) -> float:
-    """What brings the non-negative integers of ``bits`` into [0, 1)."""
+    """Factor from non-negative integers of ``bits`` to [0, 1)."""
     return _SCALES[bits]
 
 

@@ -20,7 +20,7 @@ __all__ = ["PropagateNan", "clamp", "maximum", "minimum", "where"]
 
 
 class PropagateNan(enum.IntEnum):
-    """Whether NaN wins in minimum, maximum and clamp."""
+    """Propagation of NaN by minimum, maximum and clamp."""
 
     NONE = 0
     ALL = 0xFFFF

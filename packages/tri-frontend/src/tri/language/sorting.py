@@ -49,13 +49,13 @@ def with_last(shape: Any, size: int) -> list[int]:
 
 @constexpr_function
 def is_last(dim: int | None, rank: int) -> bool:
-    """Whether ``dim`` is the last dimension."""
+    """True if ``dim`` is the last dimension."""
     return dim is None or dim in (rank - 1, -1)
 
 
 @constexpr_function
 def is_choice(k: int, size: int) -> bool:
-    """Whether ``k`` is a power of two up to ``size``."""
+    """True if ``k`` is a power of two up to ``size``."""
     return 0 < k <= size and k & (k - 1) == 0
 
 

@@ -157,7 +157,7 @@ def swizzle2d(i, j, size_i, size_j, size_g):
 
 @constexpr_function
 def is_float(value: Any) -> bool:
-    """Whether ``value`` may be NaN."""
+    """True if ``value`` may be NaN."""
     return value.dtype.is_floating()
 
 
@@ -325,7 +325,7 @@ def split_dimension(shape: Any, dim: int) -> list[int]:
 
 @constexpr_function
 def bits_of(shape: Any, dim: int) -> int:
-    """How many dimensions of size 2 make up dimension ``dim``."""
+    """Number of dimensions of size 2 that make up dimension ``dim``."""
     return int(shape[dim]).bit_length() - 1
 
 

@@ -45,7 +45,7 @@ def _known(generation: int) -> dict[str, Callable[..., Any] | None]:
 
 
 def answer_of(name: str) -> Callable[..., Any] | None:
-    """What answers the question ``name`` about a target's key; None where no plugin does."""
+    """Function that answers the query ``name`` about a target's key; None if no plugin has one."""
     from tri_core.plugins import manager
 
     return _known(manager().generation)[name]

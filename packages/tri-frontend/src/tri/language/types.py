@@ -126,123 +126,123 @@ class dtype:
 
     @staticmethod
     def is_dtype(type_str: str) -> bool:
-        """Whether ``type_str`` is the name of a dtype."""
+        """True if ``type_str`` is the name of a dtype."""
         return type_str in (*dtype.SINT_TYPES, *dtype.UINT_TYPES, *dtype.FP_TYPES, *dtype.OTHER_TYPES)
 
     def is_fp8(self) -> bool:
-        """Whether this is one of the 8-bit floats."""
+        """True if this is one of the 8-bit floats."""
         return self.name.startswith("fp8")
 
     def is_fp8e4nv(self) -> bool:
-        """Whether this is ``fp8e4nv``."""
+        """True if this is ``fp8e4nv``."""
         return self.name == "fp8e4nv"
 
     def is_fp8e4b8(self) -> bool:
-        """Whether this is ``fp8e4b8``."""
+        """True if this is ``fp8e4b8``."""
         return self.name == "fp8e4b8"
 
     def is_fp8e4b15(self) -> bool:
-        """Whether this is ``fp8e4b15``."""
+        """True if this is ``fp8e4b15``."""
         return self.name == "fp8e4b15"
 
     def is_fp8e5(self) -> bool:
-        """Whether this is ``fp8e5``."""
+        """True if this is ``fp8e5``."""
         return self.name == "fp8e5"
 
     def is_fp8e5b16(self) -> bool:
-        """Whether this is ``fp8e5b16``."""
+        """True if this is ``fp8e5b16``."""
         return self.name == "fp8e5b16"
 
     def is_fp16(self) -> bool:
-        """Whether this is ``fp16``."""
+        """True if this is ``fp16``."""
         return self.name == "fp16"
 
     def is_bf16(self) -> bool:
-        """Whether this is ``bf16``."""
+        """True if this is ``bf16``."""
         return self.name == "bf16"
 
     def is_fp32(self) -> bool:
-        """Whether this is ``fp32``."""
+        """True if this is ``fp32``."""
         return self.name == "fp32"
 
     def is_fp64(self) -> bool:
-        """Whether this is ``fp64``."""
+        """True if this is ``fp64``."""
         return self.name == "fp64"
 
     def is_int1(self) -> bool:
-        """Whether this is ``int1``."""
+        """True if this is ``int1``."""
         return self.name == "int1"
 
     def is_int8(self) -> bool:
-        """Whether this is ``int8``."""
+        """True if this is ``int8``."""
         return self.name == "int8"
 
     def is_int16(self) -> bool:
-        """Whether this is ``int16``."""
+        """True if this is ``int16``."""
         return self.name == "int16"
 
     def is_int32(self) -> bool:
-        """Whether this is ``int32``."""
+        """True if this is ``int32``."""
         return self.name == "int32"
 
     def is_int64(self) -> bool:
-        """Whether this is ``int64``."""
+        """True if this is ``int64``."""
         return self.name == "int64"
 
     def is_uint8(self) -> bool:
-        """Whether this is ``uint8``."""
+        """True if this is ``uint8``."""
         return self.name == "uint8"
 
     def is_uint16(self) -> bool:
-        """Whether this is ``uint16``."""
+        """True if this is ``uint16``."""
         return self.name == "uint16"
 
     def is_uint32(self) -> bool:
-        """Whether this is ``uint32``."""
+        """True if this is ``uint32``."""
         return self.name == "uint32"
 
     def is_uint64(self) -> bool:
-        """Whether this is ``uint64``."""
+        """True if this is ``uint64``."""
         return self.name == "uint64"
 
     def is_floating(self) -> bool:
-        """Whether this is a float of any width."""
+        """True if this is a float of any width."""
         return self.name in _FLOATS
 
     def is_standard_floating(self) -> bool:
-        """Whether this is a float of at least 16 bits."""
+        """True if this is a float of at least 16 bits."""
         return self.name in self.STANDARD_FP_TYPES
 
     def is_int_signed(self) -> bool:
-        """Whether this is a signed integer."""
+        """True if this is a signed integer."""
         return self.name in _SIGNED
 
     def is_int_unsigned(self) -> bool:
-        """Whether this is an unsigned integer or ``int1``."""
+        """True if this is an unsigned integer or ``int1``."""
         return self.name in _UNSIGNED
 
     def is_int(self) -> bool:
-        """Whether this is an integer or ``int1``."""
+        """True if this is an integer or ``int1``."""
         return self.name in _SIGNED or self.name in _UNSIGNED
 
     def is_bool(self) -> bool:
-        """Whether this is ``int1``."""
+        """True if this is ``int1``."""
         return self.name == "int1"
 
     def is_void(self) -> bool:
-        """Whether this is the type of nothing."""
+        """True if this is the void type."""
         return self.name == "void"
 
     def is_ptr(self) -> bool:
-        """Whether this is a pointer."""
+        """True if this is a pointer."""
         return False
 
     def is_const(self) -> bool:
-        """Whether this is a pointer to memory that must not be written."""
+        """True if this is a pointer to memory that must not be written."""
         return False
 
     def is_block(self) -> bool:
-        """Whether this is a block (a tensor with a shape)."""
+        """True if this is a block (a tensor with a shape)."""
         return False
 
     def kind(self) -> _Kind:
@@ -320,7 +320,7 @@ class pointer_type(dtype):
         return True
 
     def is_const(self) -> bool:
-        """Whether stores through the pointer are refused."""
+        """True if stores through the pointer are refused."""
         return self.const
 
     def mangle(self) -> str:

@@ -169,7 +169,7 @@ def _strided() -> Any:
 
 @cache
 def nowhere() -> int:
-    """Where host arrays without elements are: a page that nothing else is on."""
+    """Address of host arrays without elements: a page with no other use."""
     page = mmap.mmap(-1, mmap.PAGESIZE)
     owned = (ctypes.c_char * mmap.PAGESIZE).from_buffer(page)
     _pages.append(owned)
@@ -207,7 +207,7 @@ def _torch_place(tensor: Any) -> Place | None:
 
 
 def tensor_adapter(adapter: FrameworkAdapter) -> bool:
-    """Whether ``adapter`` reads PyTorch's tensors."""
+    """True if ``adapter`` reads PyTorch's tensors."""
     return adapter.module == "torch"
 
 
@@ -317,7 +317,9 @@ def _read_reinterpreted(array: TensorWrapper) -> Reading:
 
 
 def _is_pointer(cls: type) -> bool:
-    """Whether objects of ``cls`` have ``data_ptr()``, and an attribute ``dtype`` as it seems: what PyTorch's tensors have."""
+    """True if objects of ``cls`` have ``data_ptr()`` and, apparently, an attribute ``dtype``, as PyTorch's
+    tensors do.
+    """
     return callable(getattr(cls, "data_ptr", None))
 
 
@@ -336,7 +338,9 @@ def _read_pointer(array: Any) -> Reading:
 
 
 def place_like(device: Any) -> Place | None:
-    """Where a tensor on ``device`` is; for None, on PyTorch's accelerator in use, or on the host where there is none."""
+    """Place of a tensor on ``device``; for None, on PyTorch's accelerator in use, or on the host if there is
+    none.
+    """
     torch = sys.modules.get("torch")
     if torch is None:
         return None
@@ -450,7 +454,7 @@ def _describe_dlpack(array: Any) -> ArrayArgument:
 
 
 def _is_array_of(cls: type, module: str, name: str) -> bool:
-    """Whether ``cls`` is a class of ``module``, or derives from it; imports nothing."""
+    """True if ``cls`` is a class of ``module``, or derives from it; imports nothing."""
     owner = sys.modules.get(module)
     base = getattr(owner, name, None)
     return base is not None and issubclass(cls, base)
@@ -487,7 +491,7 @@ def memory_bytes(array: Any) -> int:
 
 
 def is_tensor_class(cls: type) -> bool:
-    """Whether ``cls`` is PyTorch's class of tensors, or that of parameters: none whose attributes may be a user's."""
+    """True if ``cls`` is PyTorch's class of tensors, or of parameters: none whose attributes may be a user's."""
     torch = sys.modules.get("torch")
     return torch is not None and cls in (torch.Tensor, torch.nn.Parameter)
 
@@ -521,7 +525,7 @@ def _reader_and_describer(cls: type) -> tuple[ArrayReader, Callable[[Any], Array
 
 
 def array_reader(cls: type) -> ArrayReader:
-    """How arrays of class ``cls`` are read; LookupError when they are no arrays."""
+    """Reader of arrays of class ``cls``; LookupError if they are no arrays."""
     found = _reader_and_describer(cls)
     if found is None:
         raise LookupError(cls)

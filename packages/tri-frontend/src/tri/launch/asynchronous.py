@@ -36,7 +36,7 @@ class FutureKernel:
         self._kernel: CompiledKernel | None = None
 
     def done(self) -> bool:
-        """Whether :meth:`result` would return at once."""
+        """True if :meth:`result` would return at once."""
         return self._future.done()
 
     def result(self, ignore_errors: bool = False) -> CompiledKernel | None:

@@ -71,7 +71,7 @@ def make_binder(function: Kernel, divisibility: int, equal_to_one: bool, small_a
 
 
 def _prefix(taken: Sequence[str]) -> str:
-    """What the binder's own names begin with, and none of the names that are ``taken``."""
+    """Prefix of the binder's own names that none of the ``taken`` names has."""
     prefix = "_"
     while any(name.startswith(prefix) for name in taken):
         prefix += "_"
@@ -115,7 +115,7 @@ def _parameters(params: Sequence[KernelParameter], names: dict[str, Any], own: s
 def rules_of(
     parameter: KernelParameter, divisibility: int = 16, equal_to_one: bool = True, small_array: int = 0
 ) -> Rules:
-    """How arguments of ``parameter`` are read; the rules of usual targets by default."""
+    """Rules by which arguments of ``parameter`` are read; those of usual targets by default."""
     type_ = _annotated_type(parameter.annotation)
     return Rules(
         divisibility=divisibility,

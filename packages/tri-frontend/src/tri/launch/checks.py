@@ -1,4 +1,4 @@
-"""What a launch may be, compiled or interpreted: its grid, its options, where its arrays are.
+"""Checks of a launch, compiled or interpreted: its grid, its options, the places of its arrays.
 
 The dispatcher and the interpreter both ask these functions, so that a launch that one refuses the other refuses in the same
 words.  What arguments are read as is in :mod:`tri.launch.readers`.

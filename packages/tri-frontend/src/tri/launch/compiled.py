@@ -94,7 +94,7 @@ def load(kernel: CompiledKernel) -> None:
 def launch_facts(
     source: ASTSource, kernel: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any
 ) -> LaunchFacts | None:
-    """What hooks get of a launch of ``kernel``; None where no hook is set."""
+    """Facts of a launch of ``kernel`` for hooks; None if no hook is set."""
     if not LAUNCH_ENTER and not LAUNCH_EXIT:
         return None
     shape = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
@@ -157,7 +157,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Bound:
-    """Where a launch goes, and which of its arguments are copied there."""
+    """Destination of a launch, and the arguments that are copied there."""
 
     runtime: Runtime
     place: Place | None
@@ -190,7 +190,9 @@ def _taken_apart(given: Mapping[str, Any]) -> dict[str, Any]:
 def _values(
     kernel: CompiledKernel, wanted: Sequence[str], given: Mapping[str, Any], attributes: Attributes
 ) -> tuple[list[Any], list[int], Place | None]:
-    """What the launcher takes, which of it are host arrays, and where the others are: LaunchError for two devices."""
+    """Arguments of the launcher, the indices of host arrays, and the place of the others: LaunchError for two
+    devices.
+    """
     plain = readers(Rules(values=False, alignment=False))
     values: list[Any] = []
     host: list[int] = []

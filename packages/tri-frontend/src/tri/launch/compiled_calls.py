@@ -70,7 +70,9 @@ class CompiledCalls:
 
 
 def _described(plan: CompiledLaunchPlan, args: tuple[Any, ...], stream: Any) -> Pattern | None:
-    """What launches have in common with the one by ``plan`` with ``args``; None where compiled code cannot tell."""
+    """Pattern of launches like the one by ``plan`` with ``args``; None if compiled code cannot recognise
+    them.
+    """
     from tri_runtime.native import Call, Pattern, table_of
 
     how = plan.loaded.plan
@@ -102,7 +104,7 @@ def _handle(stream: Any) -> int:
 def _items(
     plan: CompiledLaunchPlan, args: tuple[Any, ...], slots: list[Slot]
 ) -> tuple[list[Item], list[Any]]:
-    """What each argument has to be, and the values of those that are parameters."""
+    """Requirement on each argument, and the values of those that are parameters."""
     from tri_runtime.native import AnyItem
 
     items: list[Item] = [AnyItem() for _ in args]

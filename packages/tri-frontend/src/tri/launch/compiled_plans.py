@@ -56,7 +56,8 @@ class Read:
 
 @dataclass(frozen=True)
 class CompiledLaunchPlan:
-    """How arguments of known classes are launched; all arrays are at ``place`` (None: in host memory, which the device reads).
+    """Launch of arguments of known classes; all arrays are at ``place`` (None: in host memory, which the
+    device reads).
 
     ``loaded`` launches, as its ``ordered`` says where ``overlap`` finds arrays that overlap.  ``epoch``: of knobs, which choose devices.
     """
@@ -72,7 +73,7 @@ class CompiledLaunchPlan:
     staged: tuple[int, ...] = ()
 
     def is_current(self) -> bool:
-        """Whether kernels are still loaded as they were, and settings what they were."""
+        """True if kernels and settings are as they were when loaded."""
         same = knobs.EPOCH[knobs.ASSIGNED] is self.epoch and knobs.overridden() is None
         return same and GENERATION[KEY] is self.generation
 
@@ -145,7 +146,9 @@ def _names(kernel: CompiledKernel) -> list[str]:
 
 
 def _positions(source: ASTSource, kernel: CompiledKernel, count: int) -> list[int] | None:
-    """Which of ``count`` arguments each run-time parameter is; None for parts of arguments, and where the number does not tell."""
+    """Index among ``count`` arguments of each run-time parameter; None for parts of arguments, and if the
+    count does not tell.
+    """
     if source.trees or any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in source.fn.params):
         return None
     given = next((g for g in (source.fn.arg_names, list(source.types)) if len(g) == count), None)

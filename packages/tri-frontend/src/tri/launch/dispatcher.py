@@ -331,7 +331,7 @@ class Dispatcher:
         return kernel
 
     def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ASTSource, Target, dict[str, Any]]:
-        """What a launch with such arguments would compile: source, target, options."""
+        """Compile of a launch with such arguments: source, target, options."""
         return self._planned(args, kwargs)[:3]
 
     def _planned(
@@ -528,7 +528,8 @@ class Dispatcher:
     def _host_arrays(
         self, owner: Runtime, host: tuple[int, ...], target: Target, *, checked: bool
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Which host arrays the runtime gets whole, and which it is asked for at every launch; LaunchError where it refuses them.
+        """Indices of host arrays that the runtime gets whole, and of those it is queried for at every launch;
+        LaunchError if it refuses them.
 
         Whole are the arrays that it copies, and for a ``checked`` kernel those whose extents it asks for.
         """
@@ -577,7 +578,7 @@ def _picker(kept: tuple[tuple[int, ...], ...]) -> Callable[[tuple[Any, ...]], Se
 
 
 def _rules(target: Target) -> _Rules:
-    """How ``target`` specializes kernels."""
+    """Specialisation rules of ``target``."""
     from tri_core.plugins import manager
 
     abi = manager().abi(target)

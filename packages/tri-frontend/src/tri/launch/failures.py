@@ -1,4 +1,4 @@
-"""What went wrong when a call was read: in which argument, or in the grid's function, with its cause."""
+"""Errors while a call is read: in an argument, or in the grid's function, with their cause."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["called", "explained"]
 
 
 def called(function: Kernel, grid: Callable[[Mapping[str, Any]], Any], given: Mapping[str, Any]) -> Any:
-    """What the grid function of a launch of ``function`` gives; LaunchError when it raises."""
+    """Result of the grid function of a launch of ``function``; LaunchError if it raises."""
     try:
         return grid(given)
     except TriError:
@@ -44,7 +44,7 @@ def explained(function: Kernel, error: Exception, args: tuple[Any, ...], kwargs:
 
 
 def _wrong(function: Kernel, parameter: KernelParameter, value: Any) -> Exception | None:
-    """What is wrong with the argument ``value`` of ``parameter``; None when it can be read."""
+    """Error of reading the argument ``value`` of ``parameter``; None if it can be read."""
     try:
         if parameter.is_constexpr:
             static_fact(value)

@@ -59,7 +59,7 @@ _FAILURES, _CALLS = 8, 64
 
 @dataclass(frozen=True)
 class Slot:
-    """Where a run-time parameter lies in memory, and its type."""
+    """Offset of a run-time parameter in memory, and its type."""
 
     offset: int
     type: str
@@ -75,7 +75,9 @@ class Unfit(Exception):
 
 @dataclass(frozen=True)
 class Environment:
-    """What a launch depends on beside its arguments: the target chosen, ``watched`` globals, and the ``epoch`` of knobs."""
+    """Dependencies of a launch beside its arguments: the target chosen, ``watched`` globals, and the
+    ``epoch`` of knobs.
+    """
 
     choice: Choice | None
     watched: tuple[Watch, ...]
@@ -117,7 +119,7 @@ class Loaded:
 
     @forks.cached_property
     def plan(self) -> LaunchPlan | None:
-        """How it is launched without the launcher; None where only that can."""
+        """Plan of a launch without the launcher; None if only that can launch it."""
         ask = getattr(self.owner, "launch_plan", None)
         found: LaunchPlan | None = None if ask is None or self.is_observed else ask(self.kernel, self.image)
         return found
@@ -136,7 +138,7 @@ class FastLaunchTable:
         self._launches = self._failures = 0
 
     def is_curious(self) -> bool:
-        """Whether one more call is worth a description: not the first, the like of which may never come again."""
+        """True if one more call is worth a description: not the first, which may never recur."""
         self._launches += 1
         return self._launches > 1 and self._failures < _FAILURES and len(self._known) < _CALLS
 
@@ -162,7 +164,9 @@ class FastLaunchTable:
             calls.add(Call(loaded.plan, pattern))
 
     def _is_new(self, seen: RecordedCall, pattern: Pattern) -> bool:
-        """Whether no like call is known: one that is may be refused by the driver, or have a grid of an unusual kind."""
+        """True if no like call is known: a known one may be refused by the driver, or have a grid of an
+        unusual kind.
+        """
         key = (
             pattern.items,
             pattern.numbers,
@@ -186,14 +190,14 @@ class FastLaunchTable:
 
     @property
     def call(self) -> Callable[..., Any]:
-        """What a launch calls."""
+        """Callable that launches."""
         if self._calls is not None:
             return self._calls.call
         return self._otherwise if self._failures < _FAILURES else self._plainly
 
 
 def describe_call(seen: RecordedCall, plan: LaunchPlan) -> Pattern | None:
-    """What calls have in common with the one that was ``seen``; None where compiled code cannot tell."""
+    """Pattern of calls like the one that was ``seen``; None if compiled code cannot recognise them."""
     from tri_runtime.native import Call, Pattern
 
     if plan.apart is not None or not Call.possible(plan):
@@ -294,13 +298,13 @@ def _array_item(fact: tuple[Any, ...], offset: int, value: Any) -> Item:
 
 
 def _alignment(fact: tuple[Any, ...], address: int) -> tuple[int, bool]:
-    """Which bits of an address matter; none where an aligned one is not taken for one."""
+    """Mask of the address bits that matter, and alignment; none if alignment is not specialised on."""
     divisible = not address & 15
     return (0, True) if divisible and not fact[1] else (15, divisible)
 
 
 def exchange_for(value: Any) -> Exchange:
-    """What reads arrays of the class of ``value``; Unfit for others."""
+    """Reader of arrays of the class of ``value``; Unfit for others."""
     from tri_runtime.native import exchange_of
 
     cls: type = type(value)

@@ -38,7 +38,7 @@ class FileSource(IRSource):
         run(kernel, grid, given, dict(zip(names, self._facts(len(names)), strict=True)), stream)
 
     def _facts(self, count: int) -> Sequence[Sequence[Sequence[Any]]]:
-        """What the text says of each argument's alignment."""
+        """Alignment facts of each argument in the text."""
         from tri_core.text.functions import divisibilities
         from tri_core.text.scan import Cursor
 

@@ -49,7 +49,9 @@ class FirstBinder:
         return binder(*args, **kwargs)
 
     def _read(self, args: tuple[Any, ...], options: dict[str, Any]) -> _Bound | None:
-        """What is read of a call, whose ``options`` lose the parameters among them; None where it does not fit."""
+        """Arguments read from a call, whose ``options`` lose the parameters among them; None if it does not
+        match.
+        """
         count, given = len(args), dict(options)
         facts: list[Any] = []
         values: list[Any] = []
@@ -73,5 +75,5 @@ class FirstBinder:
 
 
 def _readers(parameter: KernelParameter, rules: tuple[int, bool, int]) -> Any:
-    """How arguments of ``parameter`` are read, by their type; None for a constexpr."""
+    """Readers of arguments of ``parameter``, by type; None for a constexpr."""
     return None if parameter.is_constexpr else readers(rules_of(parameter, *rules))

@@ -87,7 +87,7 @@ COMPILED = HookChain()
 
 
 class LaunchFacts:
-    """What a launch hook may ask for: ``get()`` gives a dictionary, made when first asked for.
+    """Facts for a launch hook: ``get()`` gives a dictionary, made at its first call.
 
     It has ``name``, ``hash`` (of the compiled kernel), ``grid``, ``stream``, and all that the kernel's
     ``launch_metadata(grid, metadata, arguments)`` adds.

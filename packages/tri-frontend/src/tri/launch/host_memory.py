@@ -28,14 +28,14 @@ def device_for(owner: Runtime, arch: str) -> DeviceInfo:
 
 
 def host_memory_for(owner: Runtime, arch: str) -> HostMemory:
-    """How host memory gets to kernels of ``arch`` that ``owner`` launches."""
+    """Access of kernels of ``arch`` that ``owner`` launches to host memory."""
     ask = getattr(owner, "host_memory_for", None)
     found: HostMemory = owner.host_memory if ask is None else ask(arch)
     return found
 
 
 def may_be_mapped(owner: Runtime) -> bool:
-    """Whether devices of ``owner``, which refuses host memory, read some of it."""
+    """True if devices of ``owner``, which refuses host memory, read some of it."""
     return getattr(owner, "mapped", None) is not None
 
 

@@ -53,12 +53,12 @@ def _mock(value: Any) -> Any:
 
 
 def num_mocked(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
-    """How many of the arguments are no arrays, but :class:`DtypeArray` in their place; items of tuples count."""
+    """Number of arguments that are :class:`DtypeArray` in place of arrays; items of tuples count."""
     return sum(map(_count, (*args, *kwargs.values())))
 
 
 def has_mocks(function: Kernel, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether types stand for arrays among the arguments of ``function``, as in a warm-up."""
+    """True if types replace arrays among the arguments of ``function``, as in a warm-up."""
     return bool(num_mocked(*mocked(function, args, kwargs)))
 
 

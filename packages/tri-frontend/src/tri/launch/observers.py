@@ -30,7 +30,7 @@ def _observers() -> Sequence[Observer]:
 
 
 def _tell(observer: Observer, event: str, callback: Callback, facts: Mapping[str, Any]) -> bool:
-    """Whether ``observer`` took the news; one that raises is dropped, with a warning."""
+    """Notify ``observer``; False if it raises, in which case it is dropped, with a warning."""
     from tri_core.compiler.observe import tell
     from tri_core.plugins import manager
 
@@ -87,7 +87,7 @@ def observed(launch: Launch, kernel: CompiledKernel, owner: Runtime) -> Launch:
 
 
 def overlap_launch(owner: Runtime, loaded: LoadedKernel, kernel: CompiledKernel) -> OverlapLaunch | None:
-    """How ``loaded`` is launched on arrays that overlap, observed as any launch; None where that is the usual way."""
+    """Launch of ``loaded`` on arrays that overlap, observed as any launch; None for the usual launch."""
     ask = getattr(owner, "overlapping", None)
     found: OverlapLaunch | None = None if ask is None else ask(loaded, kernel.image)
     if found is None:

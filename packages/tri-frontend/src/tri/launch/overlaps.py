@@ -1,4 +1,4 @@
-"""Whether arrays of a launch overlap, for targets whose code depends on it."""
+"""Overlap of a launch's arrays, for targets whose code depends on it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["OverlapCheck", "any_overlap"]
 def any_overlap(
     pairs: Sequence[tuple[int, int]], pointers: Sequence[Any], array: Callable[[int], Any]
 ) -> bool:
-    """Whether the arrays of one of ``pairs`` overlap without beginning at one address.
+    """True if the arrays of one of ``pairs`` overlap without beginning at one address.
 
     ``pointers`` are what the launcher gets, ``array(i)`` is what was passed for parameter i.
     """
@@ -26,7 +26,9 @@ def any_overlap(
 
 
 def _overlap(distance: int, first: Any, second: Any) -> bool:
-    """Whether the arrays, whose first elements are ``distance`` bytes apart, overlap; at 0 the launcher sees it itself."""
+    """True if the arrays, whose first elements are ``distance`` bytes apart, overlap; at 0 the launcher
+    detects it itself.
+    """
     if distance < 0:
         distance, first, second = -distance, second, first
     return distance != 0 and reach(first)[1] + reach(second)[0] > distance
@@ -56,7 +58,7 @@ class OverlapCheck:
         self._numbers = [(i, j, paths[i][0], paths[j][0]) for i, j in pairs]
 
     def __call__(self, pointers: Sequence[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """Whether arrays among ``args`` and ``kwargs`` overlap; ``pointers`` is what the launcher gets."""
+        """True if arrays among ``args`` and ``kwargs`` overlap; ``pointers`` are the launcher's arguments."""
         if len(args) < self._positional:
             return self._ask(pointers, args, kwargs)
         # the method again, with as few calls as can be

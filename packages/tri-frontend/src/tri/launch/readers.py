@@ -35,7 +35,8 @@ DIVISIBLE = ":D"
 
 @dataclass(frozen=True)
 class Rules:
-    """How a parameter is specialized: on values at all, on divisibility by ``divisibility``, on equality to 1.
+    """Specialisation rules of a parameter: on values at all, on divisibility by ``divisibility``, on equality
+    to 1.
 
     ``small_array``: bytes that the memory of a small array has at most, 0 where size does not matter;
     ``type`` fixes the type of a scalar (empty: it follows from the value).
@@ -65,7 +66,7 @@ class Constant:
 
 
 class DescriptorFact(NamedTuple):
-    """What a kernel is specialized on of a tensor descriptor: all but its numbers.
+    """Specialisation of a kernel on a tensor descriptor: all but its numbers.
 
     ``divisible``: for every dimension, whether its size is; ``rounds``: whether what is read is rounded to TF32.
     """

@@ -50,7 +50,7 @@ def specialize(function: Kernel, facts: Sequence[Any], divisibility: int) -> Spe
 
 
 class _Found:
-    """What the facts say, collected along the tree of arguments."""
+    """Facts, collected along the tree of arguments."""
 
     def __init__(self, divisibility: int) -> None:
         self.divisibility = divisibility

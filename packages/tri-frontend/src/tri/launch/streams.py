@@ -22,7 +22,7 @@ __all__ = ["handle", "named_stream", "where"]
 
 
 class _Bound(Protocol):
-    """What of a launch decides about its stream."""
+    """Properties of a launch that determine its stream."""
 
     @property
     def runtime(self) -> Runtime: ...

@@ -17,7 +17,7 @@ _REMEDY = "pass a tensor that holds its elements: gather sharded parameters befo
 
 
 def is_suspect(tensor: Any) -> bool:
-    """Whether :func:`check_memory` is to look at ``tensor``, which is strided: what is cheap to ask in every launch."""
+    """True if :func:`check_memory` is to check ``tensor``, which is strided: cheap enough for every launch."""
     if tensor.is_neg():
         return True
     end = tensor.storage_offset() * tensor.itemsize + spanned_bytes(tensor)

@@ -41,7 +41,9 @@ _idle: list[Worker] = []
 
 
 def most_workers() -> int:
-    """How many compiles may run beside this process: ``TRI_COMPILE_WORKERS``, else as many as cores and free memory have room for."""
+    """Maximum number of compiles beside this process: ``TRI_COMPILE_WORKERS``, else as many as cores and free
+    memory have room for.
+    """
     wanted = knobs.get("COMPILE_WORKERS")
     if wanted is not None:
         return max(int(wanted), 0)
@@ -81,7 +83,7 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still runs."""
+        """True if it still runs."""
         return self._process.poll() is None
 
     def kernel(self, source: ASTSource, target: Target, options: Mapping[str, Any]) -> CompiledKernel:

@@ -94,7 +94,7 @@ class BackendProject:
         }
 
     def _place(self, inside: str) -> str:
-        """Where the template ``inside`` goes: packages have names, and hidden files a dot."""
+        """Destination of the template ``inside``: packages have names, and hidden files a dot."""
         first, *rest = inside.split("/")
         named = {"package": f"tri_backend_{self.name}"}
         hidden = f".{first}" if first in ("github", "gitignore") else first
@@ -149,7 +149,7 @@ def _range(package: str) -> str:
 
 
 def _owner(name: str) -> str:
-    """What has ``name`` here already, as words; empty when it is free."""
+    """Present owner of ``name``, as words; empty if it is free."""
     from tri_core.plugins import manager
 
     for record in manager().plugins():
@@ -164,7 +164,7 @@ def _owner(name: str) -> str:
 
 
 def _is_dialect(name: str) -> bool:
-    """Whether MLIR has a dialect ``name``: the backend's machine ops would clash with it."""
+    """True if MLIR has a dialect ``name``: the backend's machine ops would clash with it."""
     from tri_core import mlir
 
     with mlir.session() as context:

@@ -1,4 +1,4 @@
-"""What serving listens to: launches that need a version, choices of tuners, compiles.
+"""Observers of serving: launches that need a version, choices of tuners, compiles.
 
 Every process that launches comes here, and few record or serve: the rest is imported once one does.
 """

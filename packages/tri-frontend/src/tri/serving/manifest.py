@@ -87,7 +87,7 @@ class Version(_Line):
 
     @property
     def reference(self) -> Reference:
-        """Where the kernel is found."""
+        """Reference to the kernel."""
         return Reference(self.name, self.file)
 
     def compiled_from(self, function: Kernel) -> ASTSource:
@@ -105,7 +105,8 @@ class Version(_Line):
 
 @dataclass(frozen=True)
 class Choice(_Line):
-    """What the tuner of kernel ``name`` chose for ``key``: ``choice``, a configuration's text, with its times ``ms``.
+    """Choice of the tuner of kernel ``name`` for ``key``: ``choice``, a configuration's text, with its times
+    ``ms``.
 
     ``among``: a digest of the configurations that it had.
     """
@@ -121,7 +122,7 @@ class Choice(_Line):
 
     @property
     def reference(self) -> Reference:
-        """Where the kernel is found."""
+        """Reference to the kernel."""
         return Reference(self.name, self.file)
 
 

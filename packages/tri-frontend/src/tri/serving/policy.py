@@ -1,4 +1,4 @@
-"""What a compile is while a bundle is served, and which launches the bundle had."""
+"""Policy for compiles while a bundle is served, and the launches that the bundle covers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Served:
         self._first = len(_missing)
 
     def coverage(self) -> Coverage:
-        """What launches of this process used and missed since it is served."""
+        """Versions that launches of this process used and missed since it is served."""
         names = self._bundle.kernels
         used = tuple(name for key, name in names.items() if key in self._bundle.used)
         unused = tuple(name for key, name in names.items() if key not in self._bundle.used)

@@ -30,7 +30,9 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class _Made:
-    """What a line came to: payloads by key, kernels by key, versions of packages, what is to be said, and the files of its functions."""
+    """Result of a line: payloads by key, kernels by key, versions of packages, messages, and the files of its
+    functions.
+    """
 
     entries: dict[str, bytes]
     kernels: dict[str, str] = field(default_factory=dict)
@@ -50,7 +52,9 @@ class Failure:
 
 @dataclass(frozen=True)
 class Warmed:
-    """What was compiled: ``kernels`` by key, ``failures``, ``warnings``, and the size of the bundle in ``bytes``."""
+    """Result of warming: ``kernels`` by key, ``failures``, ``warnings``, and the size of the bundle in
+    ``bytes``.
+    """
 
     kernels: dict[str, str]
     failures: tuple[Failure, ...]

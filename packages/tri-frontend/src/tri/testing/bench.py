@@ -83,7 +83,7 @@ def do_bench_graph(
 def summarize(
     times: Sequence[float], quantiles: Sequence[float] | None = None, return_mode: ReturnMode = "mean"
 ) -> Any:
-    """What :func:`do_bench` gives of ``times`` for ``quantiles`` and ``return_mode``; ValueError as there."""
+    """Result of :func:`do_bench` for ``times`` with ``quantiles`` and ``return_mode``; ValueError as there."""
     from tri_runtime.benchmark import summarize as summary
 
     return _one_of(summary(times, quantiles, return_mode), quantiles)
@@ -152,13 +152,13 @@ def _runtime_of(fn: Callable[[], Any]) -> Runtime:
 
 @dataclass(frozen=True)
 class _Where:
-    """Where a function works: on ``device``, on the host for None."""
+    """Place where a function works: ``device``, or the host for None."""
 
     device: DeviceInfo | None
 
 
 def _place_of(given: Any) -> _Where | None:
-    """Where what a function gave was made; None if that does not say."""
+    """Place of a function's result; None if it has none."""
     for item in given if isinstance(given, (tuple, list)) else (given,):
         try:
             place = array_reader(type(item))(item)[2]

@@ -172,13 +172,15 @@ class Autotuner(Wrapper):
             config.prepare({**dict(zip(self.arg_names, args, strict=False)), **keywords})
 
     def plan(self, /, *args: Any, **kwargs: Any) -> Plan:
-        """What a launch with such arguments would compile, with the configuration chosen for them before."""
+        """Compile of a launch with such arguments, with the configuration chosen for them before."""
         nargs = dict(zip(self.arg_names, args, strict=False))
         config = self.cache.get(self._key(nargs, kwargs), self.configs[0])
         return self._plan(config, args, warm_up_keywords(self.arg_names, kwargs))
 
     def _plan(self, config: Config, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Plan:
-        """What a launch with ``config`` compiles: after its hook, which may set what is compiled for, such as a descriptor's block."""
+        """Compile of a launch with ``config``: after its hook, which may set properties of the compile, such
+        as a descriptor's block.
+        """
         keywords = arguments_only(self._with(config, kwargs))
         self._prepare(config, args, keywords)
         plan: Plan = self.fn.plan(*args, **keywords)
@@ -271,7 +273,7 @@ class Autotuner(Wrapper):
         raise report.none_works(self.__name__, failures)
 
     def _store_key(self, target: Target, key: tuple[Any, ...], kept: Sequence[Config]) -> str | None:
-        """Where the choice is kept; None when it is not: a hook of a configuration is no text."""
+        """Key under which the choice is kept; None if it is not: a hook of a configuration is no text."""
         wanted = self.cache_results or knobs.get("AUTOTUNE_CACHE") or served_bundle() is not None
         if not wanted or any(config.pre_hook is not None for config in kept):
             return None
@@ -348,7 +350,7 @@ class Autotuner(Wrapper):
         return where(runtime(target.device_kind), device, stream), others
 
     def _bench(self, target: Target) -> Callable[..., Any]:
-        """How configurations are timed: by the user's function, or on the runtime of ``target``."""
+        """Timing function of configurations: the user's, or on the runtime of ``target``."""
         if self.do_bench is not None:
             return self.do_bench
         from tri import testing
@@ -431,7 +433,7 @@ class _Race:
 
 
 def _identity(config: Config, kernel: CompiledKernel) -> tuple[Any, ...]:
-    """What is equal for configurations that run the same code over the same grid."""
+    """Key that is equal for configurations that run the same code over the same grid."""
     image = kernel.image
     facts = image.metadata
     return (

@@ -80,7 +80,7 @@ def compile_all(
 
 
 def _spills(need: int, have: int) -> OutOfResources:
-    """Why a configuration that compiles is not tried."""
+    """Reason that a configuration that compiles is not tried."""
     return OutOfResources(
         f"{need} bytes per thread are spilled, more than most_spills={have}",
         remedy="smaller blocks or more num_warps need fewer registers per thread",
@@ -164,7 +164,7 @@ class _Shared:
         self._hands: list[Worker] = []
 
     def run(self) -> dict[Config, CompiledKernel | TriError]:
-        """What became of each; what is not about a configuration is raised."""
+        """Result of each configuration; errors that are not about a configuration are raised."""
         timer = begin(self._start_workers, delay=_PATIENCE)
         try:
             while (config := self._next(self._pending.popleft)) is not None:

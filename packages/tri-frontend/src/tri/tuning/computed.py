@@ -38,7 +38,7 @@ class Heuristics(Wrapper):
             raise
 
     def plan(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What a launch with such arguments would compile."""
+        """Compile of a launch with such arguments."""
         return self.fn.plan(*args, **self.computed(args, kwargs))
 
 

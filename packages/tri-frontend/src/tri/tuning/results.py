@@ -1,4 +1,4 @@
-"""What autotuners chose, kept in the cache across processes."""
+"""Results of autotuners, kept in the cache across processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around a kernel and is launched in its place."""
+"""Wrappers of a kernel that are launched in its place."""
 
 from __future__ import annotations
 

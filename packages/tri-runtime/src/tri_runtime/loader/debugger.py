@@ -156,7 +156,7 @@ def _interface() -> _Interface | None:
 
 
 def _library(name: str) -> tuple[int, str] | None:
-    """Where the library called ``name`` begins in memory, and its file.
+    """Load address of the library called ``name``, and its file.
 
     That is where code of it follows: whoever reads the file, as this module does, may have mapped it as well.
     """

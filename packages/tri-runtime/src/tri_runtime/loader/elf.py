@@ -53,7 +53,9 @@ class Section(NamedTuple):
 
     @property
     def loaded(self) -> bool:
-        """Whether it takes part in the program: notes and tables for unwinding don't, kernels raise nothing."""
+        """True if the section is part of the program: notes and unwind tables are not, since kernels raise
+        nothing.
+        """
         return bool(self.flags & ALLOC) and self.kind not in (_NOTE, _UNWIND) and self.name != ".eh_frame"
 
 
@@ -76,7 +78,7 @@ class Relocation(NamedTuple):
 
 
 class ElfObject(NamedTuple):
-    """What an object file holds; ``relocations`` by index of the section that they change."""
+    """Contents of an object file; ``relocations`` by index of the section that they change."""
 
     machine: int
     sections: list[Section]

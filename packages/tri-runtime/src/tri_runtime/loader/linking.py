@@ -37,7 +37,7 @@ class Layout:
 
 
 def lay_out(made: ElfObject, page: int) -> Layout:
-    """Where everything of ``made`` goes, with pages of ``page`` bytes; DeviceError where it cannot."""
+    """Layout in memory of ``made``, with pages of ``page`` bytes; DeviceError if impossible."""
     machine = MACHINES.get(made.machine)
     if machine is None:
         known = ", ".join(m.name for m in MACHINES.values())

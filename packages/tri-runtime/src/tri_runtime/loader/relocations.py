@@ -1,4 +1,4 @@
-"""What relocations write, by machine: addresses as LLVM's code generators leave them for a linker.
+"""Relocations by machine: addresses as LLVM's code generators leave them for a linker.
 
 Sources: "System V Application Binary Interface, AMD64 Architecture Processor Supplement", table 4.9;
 "ELF for the Arm 64-bit Architecture (AArch64)", tables of static relocations; `A64` encodings from the "Arm

@@ -106,7 +106,9 @@ def _addresses(made: ElfObject, layout: Layout, kinds: _Kinds) -> list[int]:
 
 
 class _Front:
-    """What lies before the code: headers, names, symbols, the table that finds them, addresses to fill in."""
+    """Front of a shared object, before the code: headers, names, symbols, their hash table, addresses to fill
+    in.
+    """
 
     def __init__(self, exports: Sequence[str], name: str, relations: int) -> None:
         self._exports, self._relations = exports, relations

@@ -68,7 +68,9 @@ class Exchange:
 
 @functools.cache
 def exchange_of(cls: type) -> Exchange | None:
-    """What ``cls`` itself offers, or None: older libraries have no such API, and some leave out what is needed here."""
+    """Exchange API of ``cls`` itself, or None: older libraries have none, and some omit parts that are needed
+    here.
+    """
     capsule = getattr(cls, "__dlpack_c_exchange_api__", None)
     if type(capsule).__name__ != "PyCapsule":
         return None

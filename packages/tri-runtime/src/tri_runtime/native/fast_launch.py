@@ -68,7 +68,7 @@ def _loaded() -> tuple[dict[Entry, _Method], object] | None:
 
 
 def available() -> bool:
-    """Whether launches can be done in compiled code here; compiles it when first asked, in 0.1 s."""
+    """True if compiled launches work here; compiles the code at the first call, in 0.1 s."""
     return _loaded() is not None
 
 

@@ -36,7 +36,7 @@ _I64, _POINTER, _U32 = CType.I64, CType.POINTER, CType.U32
 
 
 class ItemKind(IntEnum):
-    """What an argument is compared with."""
+    """Kind of value that an argument is compared with."""
 
     ARRAY = 0
     INT = 1
@@ -51,7 +51,7 @@ class ItemKind(IntEnum):
 
 
 class ConditionKind(IntEnum):
-    """What a condition is about."""
+    """Subject of a condition."""
 
     EMPTY_LIST = 0
     CONTEXT_VARIABLE = 1

@@ -1,4 +1,4 @@
-"""What the launcher's code reads: a call of a kernel that it may do alone, as bytes.
+"""Records that the launcher's code reads: a call of a kernel that it may launch alone, as bytes.
 
 Objects are named by their addresses (``id``, which in CPython is one); a :class:`Call` keeps them alive.
 """
@@ -72,11 +72,11 @@ def _bare_item(kind: ItemKind, offset: int = 0, size: int = 0) -> bytes:
 
 
 class Item(Protocol):
-    """What one argument has to be, and where it goes in the block of parameters."""
+    """Requirement on one argument, and its place in the block of parameters."""
 
     @property
     def objects(self) -> tuple[Any, ...]:
-        """What has to stay alive."""
+        """Objects to keep alive."""
         ...
 
     def encode(self) -> bytes:
@@ -431,7 +431,7 @@ class Call:
 
     @staticmethod
     def possible(plan: LaunchPlan) -> bool:
-        """Whether the code has room for what a launch by ``plan`` passes."""
+        """True if the code has room for the parameters of a launch by ``plan``."""
         table = table_of(plan)
         count = len(table.offsets) + plan.descriptors
         extents = 8 * (len(_ends(plan)) + 1)

@@ -1,4 +1,4 @@
-"""Which accesses of other programs a program may rely on.
+"""Order of accesses between programs on which a program may rely.
 
 An *access* is a number: what one program did at one line at one time.  What a program knows is a set of accesses,
 the bits of an integer: those that happen before what it does now.  A release leaves such a set at an address, an
@@ -28,7 +28,7 @@ _MOST_SETS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Semantics:
-    """What an atomic does beside changing its element: whether it acquires, and releases, between programs."""
+    """Ordering of an atomic between programs: acquire and release."""
 
     acquires: bool = False
     releases: bool = False
@@ -123,7 +123,7 @@ class Order:
         return self._numbers[self._program[access]].id
 
     def kind_of(self, access: int) -> str:
-        """Whether ``access`` is a load, a store or an atomic."""
+        """Kind of ``access``: a load, a store or an atomic."""
         return self._kinds[access]
 
     def site_of(self, access: int) -> int:
@@ -131,7 +131,7 @@ class Order:
         return int(self._site[access])
 
     def own(self, accesses: Array) -> Mask:
-        """Whether each of ``accesses`` is the present program's."""
+        """Mask of ``accesses`` that are the present program's."""
         mine: Mask = self._program[accesses] == self.present.number
         return mine
 
@@ -140,7 +140,9 @@ class Order:
         return self._stamp[accesses]
 
     def before(self, accesses: Array) -> Mask:
-        """Whether each of ``accesses`` (0: none) happens before what the present program does now, or is its own."""
+        """Mask of ``accesses`` (0: none) that happen before the present access of the program, or are its
+        own.
+        """
         found = self.own(accesses) | (accesses == 0)
         if self.present.known:
             mask = self._known()

@@ -1,4 +1,4 @@
-"""What programs did to each piece of an array since the launch began.
+"""Shadow memory: accesses of programs to each piece of an array since the launch began.
 
 A piece is the largest power of two of bytes that every access so far is made of: an element, mostly.  Arrays of
 numbers stand beside the pieces; they are zeroed memory, of which the system gives pages only where one is touched.
@@ -35,7 +35,7 @@ class Conflict:
 
 
 def unchanged(old: Array, new: Array, pieces: int) -> Mask:
-    """Whether the bytes of ``old`` and ``new`` (of one dtype and shape) are the same, per piece, flat."""
+    """Mask per piece, flat: true if the bytes of ``old`` and ``new`` (of one dtype and shape) are equal."""
     if pieces == 1 and old.dtype.itemsize in (1, 2, 4, 8):
         kind = f"i{old.dtype.itemsize}"
         return np.asarray(old.ravel().view(kind) == new.ravel().view(kind))
@@ -158,7 +158,7 @@ class Shadow:
     # --- threads of a program -----------------------------------------------------------------------------------
 
     def last(self, name: str, pieces: Indices) -> Array | None:
-        """What table ``name`` says of ``pieces``; None where it says nothing of any."""
+        """Entries of table ``name`` for ``pieces``; None if it has none."""
         table = self._tables.get(name)
         return None if table is None else table[pieces]
 

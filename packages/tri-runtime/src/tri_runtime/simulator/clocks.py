@@ -1,4 +1,4 @@
-"""Which accesses of other threads a thread may rely on: vector clocks, coarse as long as all threads synchronise."""
+"""Vector clocks of threads, coarse as long as all threads synchronise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Clocks:
-    """What has happened before what, for ``num_threads`` threads.
+    """Happens-before relation of ``num_threads`` threads.
 
     An access is stamped with :attr:`now`.  ``seen[t, w]`` is the latest stamp of thread ``w`` that is ordered
     before what thread ``t`` does now; :attr:`floor` is the least of them, and all there is while only barriers
@@ -49,7 +49,9 @@ class Clocks:
                 self.synchronize(warp)
 
     def release(self, threads: Mask) -> Times:
-        """What whoever waits for ``threads`` may rely on, by thread; their later accesses have later stamps."""
+        """Times on which threads that wait for ``threads`` may rely, by thread; later accesses have later
+        stamps.
+        """
         seen = self._all_seen()
         known = seen[threads].max(axis=0)
         known[threads] = self.now
@@ -63,7 +65,9 @@ class Clocks:
         self.floor = int(seen.min())
 
     def ordered(self, threads: Array, others: Array, stamps: Times) -> Mask:
-        """Whether what ``others`` did at ``stamps`` is ordered before what ``threads`` do now."""
+        """Mask of accesses of ``others`` at ``stamps`` that are ordered before the present ones of
+        ``threads``.
+        """
         if self._seen is None:
             return stamps <= self.floor
         return (stamps <= self.floor) | (stamps <= self._seen[threads, others])

@@ -33,7 +33,9 @@ WINDOW = 1 << 24
 
 
 def window(address: Any, rank: Any) -> Any:
-    """Where ``address`` of shared memory (of any CTA of the cluster) is in CTA ``rank``; numbers or arrays."""
+    """Address in CTA ``rank`` that corresponds to ``address`` of shared memory (of any CTA of the cluster);
+    numbers or arrays.
+    """
     return address % WINDOW + (rank + 1) * WINDOW
 
 
@@ -80,7 +82,7 @@ class Share(Clocks):
         self._whole.synchronize(self._all(threads))
 
     def release(self, threads: Mask) -> Array:
-        """What whoever waits for ``threads`` may rely on, by thread of the cluster."""
+        """Times on which threads that wait for ``threads`` may rely, by thread of the cluster."""
         return self._whole.release(self._all(threads))
 
     def acquire(self, threads: Mask, known: Array) -> None:
@@ -220,6 +222,8 @@ class Cluster(Generic[Member]):
                 yield
 
     def repeats(self, changes: int) -> bool:
-        """Whether the threads of every CTA have been where they are since memory has changed ``changes`` times."""
+        """True if the threads of every CTA repeat an earlier state with memory unchanged since change
+        ``changes``.
+        """
         known = [cta.repeats(changes) for cta in self.members]  # each is looked at
         return all(known)

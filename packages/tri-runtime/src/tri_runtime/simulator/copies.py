@@ -61,7 +61,7 @@ class AsyncCopies:
         self._going.append(copy)
 
     def commit(self, active: Mask) -> None:
-        """What ``active`` threads started since their last commit is a group."""
+        """Group the copies that ``active`` threads started since their last commit."""
         self._group = self._group + active
 
     def wait(self, pending: int, active: Mask) -> None:
@@ -148,7 +148,7 @@ class BlockStores:
             do()
 
     def commit(self, active: Mask) -> None:
-        """What each of ``active`` started since its last commit is a group."""
+        """Group the stores that each of ``active`` started since its last commit."""
         for thread in np.flatnonzero(active):
             self._groups.setdefault(int(thread), []).append(self._open.pop(int(thread), []))
             self._late_writes.setdefault(int(thread), []).append(self._open_writes.pop(int(thread), []))

@@ -64,7 +64,7 @@ class Code(Protocol):
 
     @property
     def flow(self) -> Flow:
-        """Which values are computed from which."""
+        """Data flow between values."""
         ...
 
     @property
@@ -83,7 +83,7 @@ class Executable(Code, Protocol):
 
     @property
     def sites(self) -> Sequence[Place]:
-        """What errors call its ops, by the number that a step puts into the scene."""
+        """Places of ops for errors, by the number that a step puts into the scene."""
         ...
 
     def given(self, arguments: Sequence[int | float], num_threads: int) -> list[Array]:
@@ -157,7 +157,7 @@ class CTA:
         return WarpOrder(lanes, frozenset(collectives), schedule.warps, schedule.inner)
 
     def is_late(self) -> bool:
-        """Whether a copy that is started now is done as late as it may be."""
+        """True if a copy that is started now completes as late as allowed."""
         schedule = None if self._watched is None else self._watched.schedule
         return schedule is not None and schedule.is_late()
 
@@ -190,7 +190,7 @@ class CTA:
             self._wait = ready, what
 
     def take_wait(self) -> bool:
-        """Whether the op that ran made its threads wait."""
+        """True if the op that ran made its threads wait; resets the flag."""
         return self._wait is not None
 
     # --- running ------------------------------------------------------------------------------------------
@@ -226,7 +226,9 @@ class CTA:
             check()
 
     def repeats(self, changes: int) -> bool:
-        """Whether the threads have been where they are since memory has changed ``changes`` times, as far as they decide by it."""
+        """True if the threads repeat an earlier state, as far as control depends on it, with memory unchanged
+        since change ``changes``.
+        """
         return self._repetition.look(self, changes)
 
     def _next(self) -> int:
@@ -318,7 +320,7 @@ class CTA:
         )
 
     def _description(self) -> str:
-        """Who waits for what."""
+        """Description of the waiting threads and their barriers."""
         lines = [
             f"{numbers(w.threads)} wait for {w.what()}{self.scene.describe(w.site)}" for w in self._waiters
         ]

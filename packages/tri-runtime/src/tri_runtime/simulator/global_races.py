@@ -46,7 +46,9 @@ class SimulatedDataRace(SimulationError, DataRace):
 
 @dataclass(frozen=True, eq=False)
 class _Load:
-    """What ``threads`` (of the cluster) loaded at ``offsets`` of ``shadow``, ``nbytes`` each, at ``stamp``; or stored, when it was there."""
+    """Access of ``threads`` (of the cluster) at ``offsets`` of ``shadow``, ``nbytes`` each, at ``stamp``: a
+    load, or a store.
+    """
 
     shadow: Shadow
     offsets: Indices
@@ -57,7 +59,7 @@ class _Load:
 
     @cached_property
     def extent(self) -> tuple[int, int]:
-        """Where it begins and ends."""
+        """First and last offset."""
         return int(self.offsets.min()), int(self.offsets.max()) + self.nbytes
 
     def pieces(self) -> tuple[Indices, Indices]:
@@ -66,13 +68,13 @@ class _Load:
         return pieces, np.repeat(self.threads, len(pieces) // len(self.threads))
 
     def is_by(self, pieces: Indices, users: Indices) -> bool:
-        """Whether it loaded just ``pieces``, each by the one of ``users``."""
+        """True if it loaded exactly ``pieces``, each by the one of ``users``."""
         mine, readers = self.pieces()
         return np.array_equal(mine, pieces) and np.array_equal(readers, users)
 
 
 def _among(some: Indices, others: Indices) -> Mask:
-    """Whether each of ``some`` is one of ``others``; fast where these are one, as of a scalar."""
+    """Mask of ``some`` that are among ``others``; fast where these are one, as of a scalar."""
     if len(others) and (others == others[0]).all():
         return np.asarray(some == others[0])
     return np.isin(some, others)
@@ -164,7 +166,7 @@ class GlobalRaces:
         semantics: Semantics,
         contents: Callable[[Allocation, Indices], Array],
     ) -> Iterator[None]:
-        """What is done inside is an atomic of ``nbytes`` on each of ``parts`` (allocation, offsets, threads)."""
+        """Context of an atomic of ``nbytes`` on each of ``parts`` (allocation, offsets, threads)."""
         known = [
             (a, *self._pieces(a, o, nbytes), t + self._first, contents(a, o)) for a, o, t in parts if len(o)
         ]
@@ -192,7 +194,7 @@ class GlobalRaces:
             shadow.acquire(pieces)
 
     def _is_ordered(self, releasing: Indices) -> Callable[[int, Mask], bool]:
-        """Whether what threads did at a time is ordered before a release by ``releasing``."""
+        """Predicate of accesses of threads at a time that are ordered before a release by ``releasing``."""
         clocks = self._clocks
 
         def is_ordered(stamp: int, threads: Mask) -> bool:

@@ -77,7 +77,7 @@ class Memory:
 
     @contextmanager
     def untracked(self) -> Iterator[None]:
-        """What is done here is in order with everything: no race."""
+        """Context of accesses that are ordered with all others: no race."""
         self._is_tracked, before = False, self._is_tracked
         try:
             yield
@@ -88,7 +88,7 @@ class Memory:
     def atomic(
         self, addresses: Array, threads: Indices, nbytes: int, semantics: Semantics = RELAXED
     ) -> Iterator[None]:
-        """What is done inside is one atomic of ``nbytes`` at each of ``addresses``, by ``threads``: no race with others.
+        """Context of one atomic of ``nbytes`` at each of ``addresses``, by ``threads``: no race with others.
 
         ``semantics``: what it orders between programs.
         """
@@ -117,7 +117,7 @@ class Memory:
     def _in_order(
         self, addresses: Array, threads: Indices, nbytes: int, semantics: Semantics
     ) -> Iterator[None]:
-        """What is done inside is an atomic for those who look for races."""
+        """Context of an atomic for the race detectors."""
         if self.races is None:
             yield
             return
@@ -321,7 +321,7 @@ class Memory:
         return found, lambda: tracker.end_source_copy(offsets, nbytes)
 
     def written(self, address: int, nbytes: int) -> npt.NDArray[np.bool_]:
-        """Whether anybody has written each of ``nbytes`` at ``address``: booleans."""
+        """Mask (booleans) of the ``nbytes`` at ``address`` that have been written."""
         at = np.array([address])
         ((allocation, _),) = self._places(at, np.zeros(1, np.int64), nbytes, "copy")
         first = address - allocation.start
@@ -343,7 +343,7 @@ class Memory:
                 allocation.tracker.check_fenced(at[chosen] - allocation.start, users, nbytes)
 
     def fence(self, active: Array) -> None:
-        """What ``active`` threads wrote here is seen by block copies and matrix units."""
+        """Make writes of ``active`` threads visible to block copies and matrix units."""
         whole = active
         for tracker in {id(a.tracker): a.tracker for a in self._allocations if a.tracker}.values():
             if self.first_thread or len(active) < tracker.clocks.num_threads:
@@ -352,12 +352,12 @@ class Memory:
             tracker.fence(whole)
 
     def fence_copies(self) -> None:
-        """What ordinary code of the CTA has stored here is seen by block copies."""
+        """Make ordinary stores of the CTA visible to block copies."""
         if self.weak is not None:
             self.weak.release()
 
     def again(self, addresses: Array, dtype: np.dtype[np.generic], active: Array) -> Array:
-        """What :meth:`load` of these gives now; neither checked nor counted: for a copy that has been."""
+        """Present result of :meth:`load` of these; neither checked nor counted: for a copy that is complete."""
         values, threads = np.zeros(len(addresses), dtype), np.flatnonzero(active)
         if len(threads):
             at = addresses[threads].astype(np.int64)
@@ -469,7 +469,7 @@ class Memory:
         return f" (nearest: {self._description(address, self._allocations[int(np.argmin(distances))])})"
 
     def shown(self, address: int, nbytes: int) -> str:
-        """What has been at ``address``, as the beginning of a clause."""
+        """Allocation at ``address``, as the beginning of a clause."""
         word = self.around(np.array([address]), nbytes)[0]
         return f"{int.from_bytes(word.tobytes(), 'little'):#x} has been"
 

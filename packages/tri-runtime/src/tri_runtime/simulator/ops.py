@@ -1,4 +1,4 @@
-"""What the ops of the ``llvm`` dialect do, over all threads at once."""
+"""Ops of the ``llvm`` dialect, over all threads at once."""
 
 from __future__ import annotations
 
@@ -155,7 +155,9 @@ _NARROWER = {np.dtype(np.float32): (29, 2.0**-126), np.dtype(np.float16): (42, 2
 
 
 def _twice_rounded(total: Array, dtype: np.dtype[Any]) -> Array:
-    """Where rounding f64 ``total`` to ``dtype`` may differ from rounding the exact sum: at ties, and below normal."""
+    """Mask of elements where rounding f64 ``total`` to ``dtype`` may differ from rounding the exact sum: at
+    ties, and below normal.
+    """
     bits, least = _NARROWER[dtype]
     ties: Array = (total.view(np.int64) & ((1 << bits) - 1)) == 1 << (bits - 1)
     small = np.abs(total) < least

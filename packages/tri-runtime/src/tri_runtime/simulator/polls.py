@@ -56,6 +56,6 @@ class Polls:
         return load if load is not None and load.changes == changes else None
 
     def last(self, cta: Threads, changes: int) -> Poll | None:
-        """Where ``cta`` asks since memory has changed ``changes`` times; None when it does not."""
+        """Place where ``cta`` polls since memory has changed ``changes`` times; None if it does not."""
         poll = self._found.get(cta)
         return poll if poll is not None and poll.changes == changes else None

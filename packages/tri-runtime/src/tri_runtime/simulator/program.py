@@ -95,7 +95,7 @@ def _argument(type_: ir.Type, value: float, num_threads: int) -> Array:
 
 
 def _is_local(op: ir.OpView) -> bool:
-    """Whether nothing outside of the op's block uses its result: threads that are elsewhere never see it."""
+    """True if the result of ``op`` has no use outside of its block: threads that are elsewhere never see it."""
     block = op.operation.block
     users = [use.owner.operation for use in op.results[0].uses]
     return all(user.block == block and WORD_ATTRIBUTE not in user.attributes for user in users)

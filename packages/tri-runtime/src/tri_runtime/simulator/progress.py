@@ -1,4 +1,4 @@
-"""Whether threads come to the end however fast each warp is.
+"""Check that threads terminate whatever the speed of each warp.
 
 The simulator runs threads in one order, and those at the same place in step; hardware promises no order.  What they did
 at barriers (:class:`Trace`) is therefore done again, in orders in which one warp is as late as can be: it goes on by one
@@ -42,7 +42,9 @@ def check_progress(trace: Trace, scene: Scene) -> None:
 
 @dataclass(frozen=True)
 class _Parts:
-    """Which acts a thread has a part in: those of its kind, ``acts[kinds[thread]]``; warps with the same ``alike`` have the same."""
+    """Acts in which each thread has a part: those of its kind, ``acts[kinds[thread]]``; warps with the same
+    ``alike`` have the same.
+    """
 
     trace: Trace
     kinds: Numbers
@@ -275,7 +277,7 @@ class _Run:
         return numbers(np.logical_or.reduce([self._cast.groups[g].threads for g in groups]))
 
     def _what(self, act: Act) -> str:
-        """What is waited for, and where."""
+        """Description of the barrier waited for, and its place."""
         text = str(act.barrier)
         if act.what == "pass":
             state = self._states[act.barrier]

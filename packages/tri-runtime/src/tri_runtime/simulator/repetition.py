@@ -27,7 +27,9 @@ _MOST = 4096
 
 @dataclass
 class _Block:
-    """What a block computes, and decides by: ``arguments`` are those that it gives to a block, by its number."""
+    """Data flow of a block: its values, and those that control depends on; ``arguments`` are forwarded to a
+    block, by its index.
+    """
 
     defined: set[int] = field(default_factory=set)
     roots: set[int] = field(default_factory=set)
@@ -35,7 +37,7 @@ class _Block:
 
 
 class Flow:
-    """Which values of a kernel are computed from which, by slot and by number of block."""
+    """Data flow of a kernel's values, by slot and by index of block."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, _Block] = {}
@@ -94,7 +96,7 @@ class Repeating(Protocol):
 
     @property
     def place(self) -> Array:
-        """Where each thread is."""
+        """Block of each thread."""
         ...
 
     @property
@@ -104,7 +106,7 @@ class Repeating(Protocol):
 
 
 class Repetition:
-    """Whether a CTA of warps of ``lanes`` threads, in the blocks ``visited``, has been where it is."""
+    """Detection of repeated states for a CTA of warps of ``lanes`` threads, in the blocks ``visited``."""
 
     def __init__(self, flow: Flow, lanes: int) -> None:
         self._flow, self._lanes = flow, lanes
@@ -114,7 +116,9 @@ class Repetition:
         self._looks, self._changes = 0, -1
 
     def look(self, cta: Repeating, changes: int) -> bool:
-        """Whether each warp of ``cta`` was in its present state before, since memory has changed ``changes`` times."""
+        """True if each warp of ``cta`` was in its present state before, since memory has changed ``changes``
+        times.
+        """
         self._looks += 1
         if changes != self._changes or self._looks > _MOST:
             self.visited.clear()

@@ -1,4 +1,4 @@
-"""What the accesses of simulated kernels cost, per source line: bank conflicts and coalescing."""
+"""Cost of simulated kernels' memory accesses per source line: bank conflicts and coalescing."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Line:
 
 @dataclass
 class Report:
-    """What the launches in a :func:`simulation` block did to memory, by source line.
+    """Memory accesses of the launches in a :func:`simulation` block, by source line.
 
     Prints as a table with rich; :meth:`picture` draws it (extra ``picture``).
     """

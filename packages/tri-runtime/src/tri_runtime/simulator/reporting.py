@@ -1,4 +1,4 @@
-"""Whether accesses are recorded now, and for whom."""
+"""Recording of accesses: the observers of the present launch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class LaunchObserver(Protocol):
-    """Who records the accesses of launches."""
+    """Recorder of the accesses of launches."""
 
     def launch(self, kernel: Any, scene: Scene) -> AbstractContextManager[Callable[[Access], None]]:
         """A listener for one launch of ``kernel``."""

@@ -1,4 +1,4 @@
-"""Which program runs: one after the other, or as a schedule says; and when none of them can go on any more."""
+"""Scheduling of programs: one after the other, or as a schedule says; and detection of deadlock."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ class Running:
         return sum(cta.steps for cta in self.members)
 
     def polls(self, memory: Memory) -> list[tuple[CTA, Poll]]:
-        """What its CTAs have asked for since memory has changed."""
+        """Polls of its CTAs since memory has changed."""
         found = [(cta, memory.polls.last(cta, memory.changes)) for cta in self.members]
         return [(cta, poll) for cta, poll in found if poll is not None]
 
     def asks(self, memory: Memory) -> int:
-        """How often."""
+        """Number of polls."""
         return max((poll.count for _, poll in self.polls(memory)), default=0)
 
     def old_loads(self, memory: Memory) -> int:
-        """How many loads have given what others have changed since."""
+        """Number of loads whose locations others have changed since."""
         return 0 if memory.weak is None else max(memory.weak.old_loads(cta) for cta in self.members)
 
 
@@ -173,7 +173,9 @@ def _time_slice(program: Running, memory: Memory, *, compares: bool = True) -> t
 
 
 def _wait_forever(running: Sequence[Running], memory: Memory) -> bool:
-    """Whether each program repeats itself, and has asked or run so long, with memory as it is, that it never comes to an end."""
+    """True if each program repeats itself, and has polled or run so long, with memory unchanged, that it
+    never terminates.
+    """
     return all(
         p.repeats >= _REPEATS
         and (
@@ -186,12 +188,12 @@ def _wait_forever(running: Sequence[Running], memory: Memory) -> bool:
 
 
 def _wait_long(running: Sequence[Running] | deque[Running], memory: Memory) -> bool:
-    """Whether each program has asked or run longer, with memory as it is, than any that ends."""
+    """True if each program has polled or run longer, with memory unchanged, than any that terminates."""
     return all(p.asks(memory) >= _MOST_POLLS or p.steps - p.since >= _MOST_BLOCKS for p in running)
 
 
 def _stuck(memory: Memory, running: Sequence[Running] | deque[Running]) -> SimulationError:
-    """Who waits for what."""
+    """Error with each waiting program and what it waits for."""
     scene = memory.scene
     lines: list[str] = []
     stale = False

@@ -139,7 +139,7 @@ def _load(image: KernelImage) -> SimulatedKernel:
 
 
 def _decode(image: KernelImage, simulation: Simulation, target: Target) -> tuple[Any, Any]:
-    """What CTAs run of ``image``, and the module that owns what it reads, at the last level before LLVM."""
+    """Decoded code of ``image`` for CTAs, and the module that owns its ops, at the last level before LLVM."""
     from tri_core import mlir
     from tri_runtime.simulator.program import Program, find_kernel, symbols_of
 

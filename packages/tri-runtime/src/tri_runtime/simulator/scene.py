@@ -1,4 +1,4 @@
-"""What is happening now: the op that runs, the program that runs it, and how errors describe it."""
+"""Present scene: the op that runs, the program that runs it, and their description in errors."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Place(Protocol):
 
     @property
     def op(self) -> str:
-        """What it is called."""
+        """Name of the op."""
         ...
 
     @property
     def note(self) -> str:
-        """What an error says of it besides the place in the source."""
+        """Note for errors besides the place in the source."""
         ...
 
     def source(self) -> SourceLocation | None:
@@ -75,7 +75,7 @@ class Scene:
     program: tuple[int, int, int] = field(default=(0, 0, 0))
 
     def place(self, site: int | None = None) -> SourceLocation | None:
-        """Where in the source ``site``, or the present op, comes from."""
+        """Place in the source of ``site``, or of the present op; None if unknown."""
         index = self.site if site is None else site
         return self.sites[index].source() if 0 <= index < len(self.sites) else None
 

@@ -32,7 +32,9 @@ _LATE = (1.0, 0.0, 0.5)
 
 @dataclass(frozen=True)
 class Orders:
-    """What is permuted in a launch, by ``seed``: the ``programs``, the ``warps`` of each CTA, when its ``copies`` are done."""
+    """Permutations in a launch, by ``seed``: of the ``programs``, of the ``warps`` of each CTA, of the
+    completion of ``copies``.
+    """
 
     seed: int
     programs: bool = True
@@ -41,7 +43,7 @@ class Orders:
 
 
 class Schedule:
-    """What comes next in one launch."""
+    """Order of events in one launch."""
 
     def __init__(self, orders: Orders) -> None:
         seed = orders.seed
@@ -61,15 +63,17 @@ class Schedule:
         self._turn = 0
 
     def interrupts(self) -> bool:
-        """Whether the access that was just made interrupts its program."""
+        """True if the access that was just made interrupts its program."""
         return self.random.random() < self._interruption
 
     def drains(self) -> bool:
-        """Whether a store of the CTA that was interrupted becomes visible."""
+        """True if a store of the interrupted CTA becomes visible."""
         return self.random.random() < self._drain
 
     def is_late(self) -> bool:
-        """Whether the copy that is started now reads its source, or writes to global memory, as late as it may."""
+        """True if the copy that is started now reads its source, or writes to global memory, as late as
+        allowed.
+        """
         return self.inner.random() < self._late
 
     def choose(self, programs: Sequence[T]) -> T:

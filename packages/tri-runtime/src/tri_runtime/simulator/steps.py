@@ -85,7 +85,7 @@ def _space(type_: ir.Type) -> int:
 
 
 def _alignment(op: ir.OpView, type_: ir.Type) -> int:
-    """What the op says, else what LLVM takes for granted: the size, up to a power of two."""
+    """Alignment in bytes that the op declares, else LLVM's default: the size, up to a power of two."""
     if "alignment" in op.attributes:
         return ir.IntegerAttr(op.attributes["alignment"]).value
     shape = shape_of(type_)
@@ -220,7 +220,7 @@ _OF_CTA = frozenset({"workgroup", "block", "cta"})
 
 
 def _semantics(op: ir.OpView) -> Semantics:
-    """What an atomic orders between programs."""
+    """Ordering between programs of an atomic."""
     name = "ordering" if "ordering" in op.attributes else "success_ordering"
     number = ir.IntegerAttr(op.attributes[name]).value
     scope = ir.StringAttr(op.attributes["syncscope"]).value if "syncscope" in op.attributes else ""
@@ -385,7 +385,7 @@ def _call(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[in
 
 
 def _registered(symbol: str) -> External | None:
-    """What a program says that a function of its own library means."""
+    """Simulation that a program has registered for a function of its own library; None if there is none."""
     meaning = meaning_of(symbol)
     return None if meaning is None else lambda cta, operands: [meaning(*operands)]
 

@@ -83,7 +83,7 @@ class PhaseCount:
     pending_bytes: int = 0
 
     def goes_on(self) -> bool:
-        """Whether the phase is complete; then the next one begins."""
+        """True if the phase is complete; then the next one begins."""
         complete = self.arrived >= self.count and self.pending_bytes == 0
         if complete:
             self.phase, self.arrived = self.phase + 1, 0

@@ -92,7 +92,7 @@ class TensorMap:
         return tuple(-(-size // step) for size, step in zip(self.box, self.steps, strict=True))
 
     def check(self) -> str | None:
-        """What a copy engine cannot do; None if nothing."""
+        """Violated requirement of the copy engine; None if there is none."""
         inner = self.counts[0] * self.element_bytes
         checks = {
             "its base is not a multiple of 16 bytes": self.address % 16,

@@ -1,4 +1,4 @@
-"""What barriers, copies and the search for races see of the CTA whose threads run: its interface, without its engine."""
+"""Interface to the CTA whose threads run, for barriers, copies and race detection, without its engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class ClusterState(Protocol):
-    """What all CTAs of a cluster share: the clocks of all their threads, and what these do at barriers."""
+    """Shared state of all CTAs of a cluster: the clocks of all their threads, and their acts at barriers."""
 
     @property
     def clocks(self) -> Clocks:
@@ -29,7 +29,7 @@ class ClusterState(Protocol):
 
     @property
     def trace(self) -> Trace:
-        """What the threads of the cluster do at barriers."""
+        """Acts of the cluster's threads at barriers."""
         ...
 
 
@@ -68,12 +68,12 @@ class Threads(Protocol):
 
     @property
     def active(self) -> Mask:
-        """Which threads execute the present op."""
+        """Mask of the threads that execute the present op."""
         ...
 
     @property
     def whole(self) -> bool:
-        """Whether all threads are active."""
+        """True if all threads are active."""
         ...
 
     def in_cluster(self, threads: Mask) -> Mask:
@@ -90,17 +90,17 @@ class ClusterMember(Threads, Protocol):
 
     @property
     def is_blocked(self) -> bool:
-        """Whether all threads wait for something."""
+        """True if all threads are waiting."""
         ...
 
     @property
     def is_done(self) -> bool:
-        """Whether all threads have left the kernel."""
+        """True if all threads have left the kernel."""
         ...
 
     @property
     def steps(self) -> int:
-        """How many blocks its threads have run."""
+        """Number of blocks that its threads have run."""
         ...
 
     def run(self, arguments: Sequence[Array]) -> Iterator[None]:
@@ -108,7 +108,9 @@ class ClusterMember(Threads, Protocol):
         ...
 
     def repeats(self, changes: int) -> bool:
-        """Whether the threads have been where they are since memory has changed ``changes`` times, as far as they decide by it."""
+        """True if the threads repeat an earlier state, as far as control depends on it, with memory unchanged
+        since change ``changes``.
+        """
         ...
 
     def deadlock(self, others: Sequence[Self] = ()) -> SimulationError:

@@ -1,4 +1,6 @@
-"""What threads do at barriers, in the order of the simulator: enough to replay them in any other order."""
+"""Trace of threads' acts at barriers, in the order of the simulator: enough to replay them in any other
+order.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Barrier(NamedTuple):
 
 
 class Act(NamedTuple):
-    """What the threads of a mask (its number) did at ``barrier``, by op ``site``; acts of one ``op`` are done by a warp's lanes at once.
+    """Act at ``barrier`` of the threads of a mask (its number), by op ``site``; acts of one ``op`` are done
+    by a warp's lanes at once.
 
     ``number``: the threads that a barrier is for (0: all that have not left the kernel), the arrivals that a phase is
     for, the parity that is waited for.  ``nbytes``: those that an arrival expects, all its threads together, or a copy brings.

@@ -1,4 +1,4 @@
-"""What is known of every byte of shared memory: whether it was written, by whom, who read it, what is on its way."""
+"""State of every byte of shared memory: written or not, its writer, its readers, pending copies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SEVERAL = -2
 
 
 class _Reads:
-    """Who of a CTA, whose first thread is number ``first``, has read each byte since it was ordered before all.
+    """Readers, in a CTA whose first thread is number ``first``, of each byte since it was ordered before all.
 
     ``reader`` is a thread, or several; ``warps`` has a bit for each warp of the CTA.  ``taken`` is when ordinary code last read
     a byte since a block copy brought it (0: never), and ``takers`` has the warps that did and that no fence has followed since.
@@ -136,7 +136,7 @@ class Tracker:
         self._target_copies -= 1
 
     def block_copy_landed(self, offsets: Indices, nbytes: int) -> None:
-        """What has just been written came from a block copy, not from ordinary code."""
+        """Mark bytes as written by a block copy, not by ordinary code."""
         self._ordinary[offsets[:, None] + np.arange(nbytes)] = False
 
     def start_source_copy(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
@@ -153,15 +153,17 @@ class Tracker:
         self._source_copies -= 1
 
     def written(self, offset: int, nbytes: int) -> Mask:
-        """Whether anybody has written each of ``nbytes`` from ``offset`` on."""
+        """Mask of the ``nbytes`` from ``offset`` on that have been written."""
         return self._defined[offset : offset + nbytes].copy()
 
     def check_fenced(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
-        """What ``threads`` are about to read at ``offsets``, ``nbytes`` each, by no code of theirs, must be fenced."""
+        """Check that bytes at ``offsets``, ``nbytes`` each, are fenced before asynchronous units read them
+        for ``threads``.
+        """
         self._check_fences(offsets[:, None] + np.arange(nbytes), threads)
 
     def fence(self, threads: Mask) -> None:
-        """What ``threads`` wrote before is seen by block copies and matrix units, and what they read is read."""
+        """Order the accesses of ``threads`` before later ones of block copies and matrix units."""
         self._fenced[threads] = self.clocks.now
         self.clocks.now += 1
 
@@ -286,7 +288,7 @@ class Tracker:
             raise self._race(wrong, places, threads, readers, reads.site, "overwrites", "reads")
 
     def _unordered_warps(self, reads: _Reads, places: Indices, own: Indices, stamps: Indices) -> Mask:
-        """Whether a warp among several readers is not known to have read before now."""
+        """Mask: true if a warp among several readers is not known to have read before now."""
         found = np.zeros(places.shape, np.bool_)
         warps = reads.warps[places]
         for warp in range(-(-self._cta_threads // self._lanes)):

@@ -25,7 +25,7 @@ _INTEGERS = {1: np.bool_, 8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
 
 @dataclass(frozen=True)
 class Shape:
-    """What a type is here: ``dtype``, elements (1 for a scalar), bits of an element, whether it is bf16."""
+    """Type of a value: ``dtype``, elements (1 for a scalar), bits of an element, a flag for bf16."""
 
     dtype: np.dtype[np.generic]
     count: int

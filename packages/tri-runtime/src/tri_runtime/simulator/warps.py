@@ -20,7 +20,8 @@ _MOST_LATE = 256
 
 
 class WarpOrder:
-    """Which warp of ``lanes`` threads runs next, each as far as it goes alone: up to a barrier or one of ``collectives``.
+    """Order of warps of ``lanes`` threads, each of which runs as far as it can alone: up to a barrier or one
+    of ``collectives``.
 
     ``collectives`` are the places of ops that several warps do together.  They are left to all that are there when no other warp
     can go on.  ``policy``: the ``first`` or the ``last`` that can go on, a ``random`` one, or a random one but ``one late``;

@@ -43,7 +43,7 @@ class _Store:
         return self.offsets[:, None] + np.arange(self.rows.shape[1])
 
     def overlaps(self, other: _Store) -> bool:
-        """Whether both touch a byte."""
+        """True if both access a common byte."""
         if self.allocation is not other.allocation:
             return False
         return bool(np.intersect1d(self.places(), other.places()).size)
@@ -159,7 +159,7 @@ class WeakMemory:
         return bool(agents)
 
     def old_loads(self, cta: Threads) -> int:
-        """How many loads of ``cta`` have given what others have changed since, after the last acquire."""
+        """Number of loads of ``cta``, after the last acquire, whose locations others have changed since."""
         agent = self._agents.get(cta)
         return 0 if agent is None else agent.old
 

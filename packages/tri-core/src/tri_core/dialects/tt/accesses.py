@@ -9,7 +9,7 @@ __all__ = ["reads_again", "writes_through"]
 
 
 def reads_again(load: ir.Operation) -> bool:
-    """Whether each execution of ``load`` goes to memory, so that it may not be merged, moved or left out.
+    """True if each execution of ``load`` goes to memory, so that it may not be merged, moved or left out.
 
     A volatile load does, and one with the cache modifier ``.cv``: its meaning is to fetch again.  Programs
     wait for one another with both.
@@ -20,5 +20,7 @@ def reads_again(load: ir.Operation) -> bool:
 
 
 def writes_through(store: ir.Operation) -> bool:
-    """Whether each execution of ``store`` goes to memory: its cache modifier is ``.wt``, by which flags are set that other programs wait for."""
+    """True if each execution of ``store`` goes to memory: its cache modifier is ``.wt``, as for flags that
+    other programs wait for.
+    """
     return "cache" in store.attributes and ir.IntegerAttr(store.attributes["cache"]).value == CacheModifier.WT

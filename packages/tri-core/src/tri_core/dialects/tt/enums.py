@@ -20,7 +20,7 @@ __all__ = [
 
 
 class CacheModifier(IntEnum):
-    """How an access uses caches."""
+    """Cache policy of an access."""
 
     NONE = 1
     CA = 2
@@ -32,7 +32,7 @@ class CacheModifier(IntEnum):
 
 
 class EvictionPolicy(IntEnum):
-    """Which lines leave first."""
+    """Eviction priority of cache lines."""
 
     NORMAL = 1
     EVICT_FIRST = 2
@@ -40,7 +40,7 @@ class EvictionPolicy(IntEnum):
 
 
 class PaddingOption(IntEnum):
-    """What a read out of bounds gives."""
+    """Value of out-of-bounds reads."""
 
     PAD_ZERO = 1
     PAD_NAN = 2
@@ -84,7 +84,7 @@ class MemSemantic(IntEnum):
 
 
 class MemSyncScope(IntEnum):
-    """Who sees the order."""
+    """Scope in which a memory order holds."""
 
     GPU = 1
     CTA = 2
@@ -92,7 +92,7 @@ class MemSyncScope(IntEnum):
 
 
 class PropagateNan(IntEnum):
-    """Whether NaN wins in min, max and clamp."""
+    """Propagation of NaN by min, max and clamp."""
 
     NONE = 0
     ALL = 0xFFFF
@@ -106,7 +106,7 @@ class RoundingMode(IntEnum):
 
 
 class InputPrecision(IntEnum):
-    """How f32 operands of a dot are read."""
+    """Precision in which a dot reads f32 operands."""
 
     TF32 = 0
     TF32X3 = 1

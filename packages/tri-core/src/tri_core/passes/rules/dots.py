@@ -28,7 +28,7 @@ def _dot_plus(op: ir.Operation) -> Sequence[ir.Value] | None:
 
 
 def _is_plain_dot(dot: ir.Operation) -> bool:
-    """Whether ``dot`` adds zero, and rounds nothing on the way that it was not asked to."""
+    """True if ``dot`` adds zero, without intermediate rounding beyond what was requested."""
     limit = "maxNumImpreciseAcc"
     if limit in dot.attributes and ir.IntegerAttr(dot.attributes[limit]).value != 0:
         return False

@@ -77,7 +77,7 @@ class _Small:
         return _Mask((found,), asks=bool(differing))
 
     def follows(self, value: ir.Value) -> bool:
-        """Whether ``value``, of the load's shape, is the same wherever the pointers are."""
+        """True if ``value``, of the load's shape, is the same wherever the pointers are."""
         if is_uniform(value):
             return True
         grown = defining_op(value, BroadcastOp)
@@ -97,7 +97,9 @@ class _Small:
         return source if source.type == type_ else make(self.op, "tt.broadcast", type_, [source])
 
     def _anywhere(self, mask: ir.Value) -> ir.Value | None:
-        """Whether ``mask`` is true in any place, for each of the pointers; None if it varies with the pointers, or that is not known by its ends."""
+        """Condition (i1) that ``mask`` is true in any place, for each of the pointers; None if it varies with
+        the pointers, or its ends do not decide.
+        """
         grown = defining_op(mask, BroadcastOp)
         source = grown.src if grown is not None else mask
         own = self.shape or (1,) * len(source.type.shape)
@@ -136,7 +138,8 @@ _MIRRORED = {_SLT: _SGT, _SLE: _SGE, _SGT: _SLT, _SGE: _SLE}
 
 
 def _true_in_any(condition: ir.Value, at: ir.Operation) -> ir.Value | None:
-    """Whether a comparison of consecutive integers with a scalar is true for any of them; None for anything else.
+    """Condition (i1) that a comparison of consecutive integers with a scalar is true for any of them; None
+    for anything else.
 
     Where they pass the largest integer, the least one is among them, and the largest.
     """

@@ -98,7 +98,7 @@ def _load(op: ir.Operation, load: ir.Operation, operands: list[ir.Value]) -> ir.
 
 
 def _is_before(value: ir.Value, op: ir.Operation) -> bool:
-    """Whether ``value`` is surely defined before ``op``: in the same block, or as an argument of it."""
+    """True if ``value`` is known to be defined before ``op``: in the same block, or as an argument of it."""
     owner = value.owner
     if isinstance(owner, ir.Block):
         return owner == op.block

@@ -58,7 +58,7 @@ def _in_any_order(op: ir.Operation) -> _Values:
 
 
 def _sees_no_order(op: ir.Operation) -> bool:
-    """Whether ``op`` gives a scalar and combines by one op that commutes.
+    """True if ``op`` gives a scalar and combines by one commutative op.
 
     The order in which a reduction combines is nowhere promised, for sums of floats neither.
     """

@@ -32,7 +32,7 @@ def uniform_attr(value: ir.Value) -> ir.TypedAttr | None:
 
 
 def is_uniform(value: ir.Value) -> bool:
-    """Whether ``value`` is a tensor that is the same everywhere."""
+    """True if ``value`` is a tensor whose elements are all equal."""
     op = defining_op(value)
     if op is None:
         return False

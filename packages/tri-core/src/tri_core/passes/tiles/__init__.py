@@ -1,4 +1,4 @@
-"""Which tensors of pointers are tiles of an array: a base, a stride per dimension, an origin and bounds."""
+"""Tiles: tensors of pointers as a base, a stride per dimension, an origin and bounds of an array."""
 
 from __future__ import annotations
 

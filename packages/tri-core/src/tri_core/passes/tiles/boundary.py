@@ -1,4 +1,4 @@
-"""Whether what a tile holds past a limit can ever be seen.
+"""Visibility of a tile's elements beyond a limit.
 
 A dot's row i depends on row i of its left operand alone.  Where rows past a limit are only stored under a mask that
 leaves them out, it does not matter what was read for them.
@@ -24,7 +24,7 @@ Place = tuple[ir.Value, int]
 
 
 def only_inside_matters(reader: Reader, value: ir.Value, dim: int, limit: Polynomial) -> bool:
-    """Whether elements of ``value`` whose index along ``dim`` is ``limit`` or more reach no memory."""
+    """True if elements of ``value`` whose index along ``dim`` is ``limit`` or more reach no memory."""
     return _Flow(reader, limit).run(value, dim)
 
 
@@ -50,7 +50,7 @@ class _Flow:
         return True
 
     def use(self, op: ir.Operation, number: int, dim: int) -> list[Place] | None:
-        """Where a use takes the elements; None where they may be seen, or it is not known."""
+        """Places of the elements after a use; None if they may be observed, or it is unknown."""
         rule = _RULES.get(op.name)
         if rule is not None:
             return rule(self, op, number, dim)

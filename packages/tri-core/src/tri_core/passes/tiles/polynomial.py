@@ -13,7 +13,7 @@ __all__ = ["MOST_TERMS", "Monomial", "Polynomial", "Symbol", "Trip"]
 
 @dataclass(frozen=True)
 class Trip:
-    """How often the body of ``loop``, a counted loop, has run before."""
+    """Number of completed iterations of ``loop``, a counted loop."""
 
     loop: ir.Operation
 
@@ -78,7 +78,7 @@ class Polynomial:
 
     @property
     def known_nonnegative(self) -> bool:
-        """Whether no coefficient is negative: symbols are taken to be sizes, indices and counts."""
+        """True if no coefficient is negative: symbols are taken to be sizes, indices and counts."""
         return all(c > 0 for _, c in self.terms)
 
     def symbols(self) -> Iterator[Symbol]:
@@ -137,7 +137,7 @@ def _quotient(term: Monomial, divisor: Monomial) -> Monomial | None:
 
 
 def _names(polynomial: Polynomial) -> dict[Symbol, str]:
-    """What the symbols are called in the text of the IR, which is the same in each run; anything where there is one at most."""
+    """Names of the symbols in the text of the IR, equal in each run; anything for at most one symbol."""
     symbols = set(polynomial.symbols())
     if len(symbols) < 2:
         return dict.fromkeys(symbols, "")

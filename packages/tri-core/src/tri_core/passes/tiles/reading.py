@@ -130,7 +130,7 @@ class Reader:
         return start.plus(Index(step * trip))
 
     def _step(self, value: ir.Value, loop: ir.Operation, number: int) -> Polynomial | None:
-        """What every iteration adds to a value that ``loop`` carries; None where that is not one scalar."""
+        """Increment per iteration of a value that ``loop`` carries; None if it is not one scalar."""
         body = loop.regions[0].blocks[0]
         coming = list(body.operations)[-1].operands[number - 1]
         total = _ZERO
@@ -331,12 +331,12 @@ def _loop_of(argument: ir.Value) -> ir.Operation | None:
 
 
 def _is_outside(value: Polynomial, loop: ir.Operation) -> bool:
-    """Whether no symbol of ``value`` changes in ``loop``."""
+    """True if no symbol of ``value`` changes in ``loop``."""
     return not any(is_inside(symbol, loop) for symbol in value.symbols())
 
 
 def is_inside(symbol: ir.Value | Trip, loop: ir.Operation) -> bool:
-    """Whether ``symbol`` may be another in every iteration of ``loop``."""
+    """True if ``symbol`` may change between iterations of ``loop``."""
     if isinstance(symbol, Trip):
         op: ir.Operation | None = symbol.loop
     else:

@@ -119,7 +119,7 @@ def _sizes(
 
 
 def is_known_outside(value: Polynomial) -> bool:
-    """Whether ``value`` is made of numbers and arguments of the function."""
+    """True if ``value`` consists of constants and arguments of the function."""
     return all(not isinstance(s, Trip) and _is_argument(s) for s in value.symbols())
 
 

@@ -41,7 +41,7 @@ _lock = forks.RLock()
 
 
 def is_installed() -> bool:
-    """Whether ``import triton`` means tri in this process, now."""
+    """True if ``import triton`` means tri in this process, now."""
     return _finder in sys.meta_path
 
 

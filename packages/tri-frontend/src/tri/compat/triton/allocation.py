@@ -21,7 +21,7 @@ Buffer = Any
 
 
 class NullAllocator:
-    """What stands for no allocator; tri never calls it."""
+    """Placeholder for no allocator; tri never calls it."""
 
     def __call__(self, size: int, alignment: int, stream: int | None) -> Any:
         """Refused: nothing in tri asks for memory here."""
@@ -38,5 +38,5 @@ def set_profile_allocator(allocator: Allocator | None) -> None:
 
 
 def has_profile_allocator() -> bool:
-    """Whether a profile allocator was set."""
+    """True if a profile allocator was set."""
     return not isinstance(_profile_allocator.get(), NullAllocator)

@@ -30,7 +30,7 @@ class BaseBackend:
 
     @staticmethod
     def supports_target(target: GPUTarget) -> bool:
-        """Whether an installed backend compiles for ``target``."""
+        """True if an installed backend compiles for ``target``."""
         try:
             tri_target(target)
         except TargetError:

@@ -48,7 +48,7 @@ def triton_key() -> str:
 
 
 def _facts(info: BackendInfo) -> list[Any]:
-    """What the code of ``info`` for its latest architecture depends on; why it cannot say, where a tool is missing."""
+    """Dependencies of the code of ``info`` for its latest architecture; the reason if a tool is missing."""
     from tri_core.plugins import manager
     from tri_core.target import TargetKey
     from tri_core.target_selection import resolve
@@ -108,7 +108,7 @@ class FileCacheManager(CacheManager):
         return os.path.join(self.cache_dir, filename)
 
     def has_file(self, filename: str) -> bool:
-        """Whether ``filename`` is there."""
+        """True if ``filename`` exists."""
         return os.path.exists(self._make_path(filename))
 
     def get_file(self, filename: str) -> str | None:

@@ -66,14 +66,14 @@ def extern(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_builtin(fn: Any) -> bool:
-    """Whether ``fn`` is a function of the language."""
+    """True if ``fn`` is a function of the language."""
     from tri.language.builtin import is_builtin as found
 
     return bool(found(fn))
 
 
 def is_negative_zero(value: Any) -> bool:
-    """Whether ``value`` is -0.0."""
+    """True if ``value`` is -0.0."""
     return isinstance(value, float) and value == 0.0 and math.copysign(1.0, value) < 0
 
 

@@ -76,7 +76,7 @@ def _torch_backend() -> str | None:
 
 
 def torch_has(kind: str) -> bool:
-    """Whether PyTorch is imported and has an accelerator of tri's ``kind``."""
+    """True if PyTorch is imported and has an accelerator of tri's ``kind``."""
     module = getattr(sys.modules.get("torch"), TORCH_NAMES.get(kind, kind), None)
     available = getattr(module, "is_available", None)
     return bool(available is not None and available())

@@ -55,7 +55,9 @@ class ActiveDriver:
 
     @classmethod
     def is_active(cls) -> bool:
-        """Whether the target in use belongs to this driver's backend; no driver is called where PyTorch can tell."""
+        """True if the target in use belongs to this driver's backend; no driver is called if PyTorch can
+        decide.
+        """
         return cls.backend is None or active_backend() == cls.backend
 
     def get_current_target(self) -> GPUTarget:
@@ -123,7 +125,7 @@ class ActiveDriver:
 
 
 class DeviceUtils:
-    """What Triton's C helper module answers."""
+    """Stand-in for Triton's C helper module."""
 
     def get_device_properties(self, index: int | None = None) -> dict[str, int]:
         """Limits of device ``index``: Triton's keys, those that the target or its driver tells; KeyError says which those are."""
@@ -143,7 +145,7 @@ class DeviceUtils:
 
 
 class _Properties(dict[str, int]):
-    """What is known of a device."""
+    """Properties of a device."""
 
     def __init__(self, device: str, facts: dict[str, int]) -> None:
         super().__init__(facts)

@@ -94,7 +94,7 @@ _FORWARDED = frozenset({"__later__", "__all__"})
 
 
 def _is_import_from(frame: FrameType | None) -> bool:
-    """Whether the innermost frame outside of this module is at ``from ... import ...``."""
+    """True if the innermost frame outside of this module is at ``from ... import ...``."""
     while frame is not None and frame.f_globals.get("__name__") == __name__:
         frame = frame.f_back
     return frame is not None and frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM
@@ -165,7 +165,7 @@ _LOADER: Any = _Loader()
 
 
 class _Distribution(importlib.metadata.Distribution):
-    """What ``importlib.metadata`` says of ``triton`` while the stand-in is installed."""
+    """Distribution metadata of ``triton`` for ``importlib.metadata`` while the stand-in is installed."""
 
     def read_text(self, filename: str) -> str | None:
         if filename == "METADATA":

@@ -88,7 +88,7 @@ def _limit(src: Any) -> Iterator[None]:
 
 
 def _can_be_limited() -> bool:
-    """Whether this is a process that another one forked or spawned, in the thread of signals, and its alarm is free."""
+    """True if this process was forked or spawned by another, in the thread of signals, with its alarm free."""
     return (
         multiprocessing.parent_process() is not None
         and threading.current_thread() is threading.main_thread()
@@ -99,7 +99,7 @@ def _can_be_limited() -> bool:
 
 
 def _place(function: Any) -> SourceLocation | None:
-    """Where the JIT function ``function`` is written; None for one without a source."""
+    """Source location of the JIT function ``function``; None for one without a source."""
     try:
         source = function.source
         return source.locate(source.tree)

@@ -18,12 +18,12 @@ def group(name: str) -> Any:
 
 
 def is_in_force(owner: base_knobs) -> bool:
-    """Whether ``owner`` is one of the groups in force, and no copy of one."""
+    """True if ``owner`` is one of the groups in force, and no copy of one."""
     return any(owner is group for group in in_force.values())
 
 
 def said(where: str, text: str | None) -> Any:
-    """What is said of ``group.name``: an assignment, or the environment unless tri's own variable has a ``text``."""
+    """Setting of ``group.name``: an assignment, or the environment unless tri's own variable has a ``text``."""
     name, _, knob = where.partition(".")
     owner = group(name)
     if text is not None and knob not in vars(owner):
@@ -32,5 +32,5 @@ def said(where: str, text: str | None) -> Any:
 
 
 def keeps_files(text: str | None = None) -> bool:
-    """Whether somebody chose Triton's cache folder; ``text``: what tri's own variable says of its."""
+    """True if Triton's cache folder was chosen; ``text``: the value of tri's own variable for its folder."""
     return any(said(f"cache.{name}", text) is not None for name in ("dir", "home_dir"))

@@ -78,7 +78,7 @@ class Files(Mapping[str, str]):
 
 
 def compilation_listener(listener: CompilationListener) -> Hook:
-    """What tri's chain calls for ``listener``."""
+    """Hook in tri's chain that calls ``listener``."""
 
     def compiled(
         *, source: Any, kernel: Any, stages: list[tuple[str, float]], seconds: float, cached: bool
@@ -105,7 +105,7 @@ def _microseconds(seconds: float) -> int:
 
 
 def autotune_listener(listener: AutotuneListener) -> Hook:
-    """What tri's chain calls for ``listener``."""
+    """Hook in tri's chain that calls ``listener``."""
 
     def tuned(
         *, fn: Any, key: Any, best_config: Any, timings: Any, seconds: float, cached: bool, **_: Any
@@ -212,7 +212,7 @@ for _theirs, _ours in (
 
 
 def link(on: bool) -> None:
-    """Whether launches are left out, as in Triton, whose compile a ``jit_cache_hook`` forbids."""
+    """Set whether launches are skipped, as in Triton, whose compile a ``jit_cache_hook`` forbids."""
     JIT_CACHE.skips = on
 
 

@@ -39,7 +39,9 @@ def keep_image(source: Any, kernel: CompiledKernel) -> None:
 
 
 def _is_plain(function: str, kernel: CompiledKernel) -> bool:
-    """Whether the image of ``function`` is launched on a device of its own by name, grid, warps and the signature's values."""
+    """True if the image of ``function`` can be launched on its own by name, grid, warps and the signature's
+    values.
+    """
     metadata = kernel.metadata
     target = resolve(metadata.target)
     return (

@@ -1,4 +1,4 @@
-"""What code outside of Triton subclasses, checks for or reads of its kernels."""
+"""Classes and attributes of kernels that code outside of Triton subclasses, checks for or reads."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def native_specialize_impl(
 
 
 def _fact(arg: Any, values: bool, alignment: bool) -> Any:
-    """What a launch knows of ``arg``: see :mod:`tri.launch.readers`."""
+    """Specialisation of ``arg`` at launch: see :mod:`tri.launch.readers`."""
     from tri.launch.readers import Rules, readers
 
     return readers(Rules(values=values, alignment=alignment))[type(arg)](arg)[1]

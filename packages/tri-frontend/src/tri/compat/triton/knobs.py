@@ -176,7 +176,7 @@ class language_knobs(base_knobs):
     force_disable_fp_fusion = env_bool("TRITON_FORCE_DISABLE_FP_FUSION", knob="NO_FP_FUSION")
 
     def fp_fusion_enabled(self, requested: bool | None) -> bool:
-        """Whether a launch that asks for ``requested`` (None: says nothing) fuses."""
+        """True if a launch that requests ``requested`` (None: unspecified) fuses."""
         if self.force_disable_fp_fusion:
             return False
         return bool(self.default_fp_fusion if requested is None else requested)
@@ -296,7 +296,7 @@ def _inverse(where: str) -> core_knobs.Alias:
 
 
 def _kernels(text: str | None) -> Path | None:
-    """Where kernels are kept: in a folder of their own, since the store removes what is too much."""
+    """Folder of kernels: one of their own, since the store evicts what exceeds its size."""
     return Path(group("cache").dir) / "tri" if keeps_files(text) else None
 
 

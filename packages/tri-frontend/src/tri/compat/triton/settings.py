@@ -68,7 +68,7 @@ def getenv(key: str, default: str | None = None) -> str | None:
 
 
 def getenv_bool(key: str, default: Any = False) -> Any:
-    """Whether variable ``key`` says yes (1, on, true, y, yes in any case); ``default`` where it is not set."""
+    """True if variable ``key`` is 1, on, true, y or yes in any case; ``default`` if it is not set."""
     text = getenv(key)
     return default if text is None else text.lower() in _TRUE
 
@@ -165,18 +165,18 @@ class env_base:
         return not value if self.inverse else value
 
     def said(self, obj: Any) -> Any:
-        """What an assignment or the environment says; None where nothing does."""
+        """Value from an assignment or the environment; None if neither sets it."""
         if self.name in vars(obj):
             return vars(obj)[self.name]
         text = getenv(self.key)
         return None if text is None else self.read(text)
 
     def read(self, text: str) -> Any:
-        """What the variable's ``text`` means."""
+        """Value of the variable's ``text``."""
         return text
 
     def transform(self, val: Any) -> Any:
-        """What a program reads that has assigned ``val``."""
+        """Value that a program reads after it has assigned ``val``."""
         return val
 
 
@@ -204,7 +204,7 @@ class env_bool(env_base):
         super().__init__(key, default, **more)
 
     def read(self, text: str) -> bool:
-        """Whether ``text`` says yes."""
+        """True if ``text`` means yes."""
         return text.lower() in _TRUE
 
 
@@ -362,7 +362,7 @@ class base_knobs:
 
 @dataclass(frozen=True)
 class CompileTimes:
-    """How long a compile took, in microseconds: making the module, each stage, keeping the result."""
+    """Times of a compile, in microseconds: making the module, each stage, keeping the result."""
 
     ir_initialization: int
     lowering_stages: list[tuple[str, int]]

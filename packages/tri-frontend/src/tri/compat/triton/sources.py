@@ -45,7 +45,9 @@ class ASTSource(_ASTSource, metaclass=_IsSource):
             return recorded(made, self._missing_strides(), text)
 
     def _missing_strides(self) -> dict[int, int]:
-        """How many arguments Triton's kernel has before each of ours, and ours lacks: the last stride of each descriptor."""
+        """Number of arguments that Triton's kernel has, and ours lacks, before each of ours: the last stride
+        of each descriptor.
+        """
         found: dict[int, int] = {}
         index = 0
         for name, type_ in self.types.items():

@@ -1,4 +1,4 @@
-"""What stands in for which module: the table of the compatibility layer.
+"""Table of the compatibility layer: the stand-in of each module.
 
 A module's names are looked up in ``names`` first, then in its ``sources`` in order.  ``docs/compat.md`` shows
 the same table to users.

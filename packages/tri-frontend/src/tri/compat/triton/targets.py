@@ -29,7 +29,7 @@ _TRITON_NAMES = {"sycl": "xpu"}
 
 
 class Language(enum.Enum):
-    """What a source is written in."""
+    """Language of a source."""
 
     TRITON = 0
     GLUON = 1

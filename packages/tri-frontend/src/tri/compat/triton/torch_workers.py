@@ -1,4 +1,4 @@
-"""What compiles, loaded in PyTorch's compile worker before it forks the processes that compile.
+"""Compiler preloaded in PyTorch's compile worker before it forks the processes that compile.
 
 A forked process inherits what is loaded: without this each of them spends a second on imports before its first kernel.
 """

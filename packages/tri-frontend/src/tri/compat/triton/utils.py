@@ -53,7 +53,7 @@ def find_paths_if(iterable: Sequence[Any] | Any, pred: Callable[[Path, Any], boo
 
 
 def is_iterable(value: Any) -> bool:
-    """Whether :func:`find_paths_if` goes into ``value``: a list or a tuple."""
+    """True if :func:`find_paths_if` descends into ``value``: a list or a tuple."""
     return isinstance(value, (list, tuple))
 
 
@@ -64,12 +64,12 @@ def apply_with_path(value: Any, fn: Callable[[Path, Any], None]) -> None:
 
 
 def is_namedtuple(val: Any) -> bool:
-    """Whether ``val`` is a class of named tuples."""
+    """True if ``val`` is a class of named tuples."""
     return isinstance(val, type) and issubclass(val, tuple) and hasattr(val, "_fields")
 
 
 def is_power_of_two(x: int) -> bool:
-    """Whether ``x`` is 0 or has one bit."""
+    """True if ``x`` is 0 or has one bit."""
     return not x & (x - 1)
 
 

@@ -84,7 +84,7 @@ class region(_Numbered):
         return self._size
 
     def empty(self) -> bool:
-        """Whether there is no block."""
+        """True if there is no block."""
         return not self._size
 
 
@@ -259,7 +259,7 @@ class _Reader:
 
 
 def _name_and_operands(op: ir.Operation) -> tuple[str, list[ir.Value]]:
-    """What ``op`` is called, and its operands in the order that walkers know."""
+    """Name of ``op``, and its operands in the order that walkers know."""
     access = access_of(op)
     if access is not None and not isa(op, *_KNOWN):
         first = access.address
@@ -285,7 +285,7 @@ def _name(kind: Any) -> str:
 
 
 def _is_plain_map(op: ir.Operation) -> bool:
-    """Whether ``op`` maps elements by a function that neither reads nor writes."""
+    """True if ``op`` maps elements by a function that neither reads nor writes."""
     inner = (child for r in op.regions for b in r.blocks for child in b.operations)
     return isa(op, MapElementwiseOp) and not any(
         effects_of(child.operation) != frozenset() for child in inner

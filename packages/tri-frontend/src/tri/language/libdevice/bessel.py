@@ -40,7 +40,7 @@ TWO_OVER_PI = constexpr(2 / math.pi)
 
 @constexpr_function
 def is_scalar(shape: Sequence[int]) -> bool:
-    """Whether ``shape`` is that of a scalar."""
+    """True if ``shape`` is that of a scalar."""
     return not shape
 
 

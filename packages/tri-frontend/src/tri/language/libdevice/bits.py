@@ -27,7 +27,7 @@ def unsigned_of(dtype: t.dtype) -> t.dtype:
 
 @constexpr_function
 def is_signed(dtype: t.dtype) -> bool:
-    """Whether ``dtype`` is a signed integer."""
+    """True if ``dtype`` is a signed integer."""
     return dtype.is_int_signed()
 
 
@@ -69,7 +69,7 @@ def brev(x):
 
 @jit
 def popc(x):
-    """How many bits are set: sums of neighbouring pairs, fours, bytes, then of all bytes by a product."""
+    """Number of set bits: sums of neighbouring pairs, fours, bytes, then of all bytes by a product."""
     y = x.to(unsigned_of(x.dtype), bitcast=True)
     y = y - ((y >> 1) & repeated(0x55, x.dtype))
     y = (y & repeated(0x33, x.dtype)) + ((y >> 2) & repeated(0x33, x.dtype))
@@ -79,7 +79,7 @@ def popc(x):
 
 @jit
 def clz(x):
-    """How many bits are zero above the highest that is set: those that spreading it downwards leaves zero."""
+    """Number of zero bits above the highest set bit: those that remain zero when it is spread downwards."""
     y = x.to(unsigned_of(x.dtype), bitcast=True)
     steps: constexpr = swaps(x.dtype)
     for i in static_range(len(steps)):

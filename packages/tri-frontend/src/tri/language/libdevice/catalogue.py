@@ -1,4 +1,4 @@
-"""Which function of this package computes which function of libdevice."""
+"""Functions of libdevice, and their counterparts in this package."""
 
 from __future__ import annotations
 

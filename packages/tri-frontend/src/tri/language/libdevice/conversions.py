@@ -28,7 +28,7 @@ def limits(dtype: t.dtype) -> tuple[int, int, float]:
 
 @constexpr_function
 def no_number(source: t.dtype, dtype: t.dtype) -> int:
-    """What NaN becomes."""
+    """Result for NaN."""
     if source.primitive_bitwidth == 32 and dtype.primitive_bitwidth == 32:
         return 0
     highest = 1 << (dtype.primitive_bitwidth - 1)

@@ -293,7 +293,7 @@ def rsqrt_rn(x):
 
 @jit
 def reaches_one(x, middle):
-    """Whether ``x * middle**2 >= 2**73`` of int64 ``x`` below 2**25 and ``middle`` below 2**26."""
+    """True if ``x * middle**2 >= 2**73`` of int64 ``x`` below 2**25 and ``middle`` below 2**26."""
     square = middle * middle
     return x * (square >> 32) + ((x * (square & 0xFFFFFFFF)) >> 32) >= 1 << 41
 

@@ -41,7 +41,7 @@ __all__ = [
 
 @builtin
 def has_type(type_: dtype, *, _semantic: Builder) -> bool:
-    """Whether the target computes with ``type_``, natively or emulated; known when the kernel is compiled."""
+    """True if the target computes with ``type_``, natively or emulated; known when the kernel is compiled."""
     spec = _semantic.target.spec
     return type_.name in spec.dtypes | spec.emulated_dtypes
 

@@ -28,7 +28,7 @@ def sign_of(x):
 
 @jit
 def sum_rest(x, y, s):
-    """What ``s = x + y`` left out."""
+    """Rounding error of ``s = x + y``."""
     z = s - x
     return (x - (s - z)) + (y - z)
 

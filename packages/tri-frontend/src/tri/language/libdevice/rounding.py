@@ -70,7 +70,7 @@ def step(x, upwards):
 
 @jit
 def directed(nearest, rest, mode: constexpr):
-    """What ``nearest + rest`` is rounded to, ``rest`` being any number with the sign of what is missing."""
+    """Directed rounding of ``nearest + rest``, ``rest`` being any number with the sign of the rounding error."""
     if mode == "rn":
         r = nearest
     elif mode == "rd":
@@ -100,7 +100,7 @@ def overflowed(nearest, rest, finite):
 
 @jit
 def is_finite(x):
-    """Whether ``x`` is neither infinite nor NaN."""
+    """True if ``x`` is neither infinite nor NaN."""
     return abs(x) < INF
 
 

@@ -163,7 +163,7 @@ def gamma_part(x):
 
 @jit
 def stirling_rest(x):
-    """What Stirling's formula leaves out, from 12 on."""
+    """Error of Stirling's formula, from 12 on."""
     inverse = 1.0 / x
     return inverse * polynomial(inverse * inverse, STIRLING)
 

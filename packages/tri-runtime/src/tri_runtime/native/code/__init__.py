@@ -26,7 +26,9 @@ __all__ = ["CODE", "Entry", "Limit"]
 
 
 class Entry(Enum):
-    """How a launch is called, by the function's symbol: ``kernel[grid](*arguments)``, or a compiled kernel's ``run(x, y, z, stream, ...)``."""
+    """Entry point of a launch, by the function's symbol: ``kernel[grid](*arguments)``, or a compiled kernel's
+    ``run(x, y, z, stream, ...)``.
+    """
 
     GRID = "tri_launch"
     COMPILED = "tri_run"

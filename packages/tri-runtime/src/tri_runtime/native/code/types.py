@@ -1,4 +1,4 @@
-"""What the launcher's code shares: functions and classes of Python, and checks of a type."""
+"""Common part of the launcher's code: functions and classes of Python, and checks of a type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every ``tt`` op must be like: a table of constraints by op name, checked by :func:`check`."""
+"""Constraints on all ``tt`` ops: a table by op name, checked by :func:`check`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONSTRAINTS: Mapping[str, Sequence[Constraint]] = {
 
 
 def problem(op: ir.Operation) -> str | None:
-    """What is wrong with ``op``: what was expected and what it has; None when nothing is."""
+    """Violated constraint of ``op``: expected and actual; None if there is none."""
     wrong = structure(op)
     if wrong is not None:
         return wrong
@@ -49,7 +49,7 @@ def _found(constraint: Constraint, view: View) -> str | None:
 
 
 def check(op: ir.Operation) -> bool:
-    """Whether ``op`` is valid; a problem is reported as MLIR reports its own."""
+    """True if ``op`` is valid; a violation is reported as MLIR reports its own."""
     found = problem(op)
     if found is None:
         return True

@@ -86,7 +86,7 @@ def _same_element(block: ir.RankedTensorType, name: str, type_: ir.Type) -> str 
 
 
 def _alike(x: ir.Type, y: ir.Type) -> bool:
-    """Whether the types are the same, but that a descriptor may know the signedness of its elements."""
+    """True if the types are equal, except that a descriptor may know the signedness of its elements."""
     if isinstance(x, ir.IntegerType) and isinstance(y, ir.IntegerType):
         return x.width == y.width
     return x == y

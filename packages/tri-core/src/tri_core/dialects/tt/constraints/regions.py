@@ -20,7 +20,9 @@ _ENDS = {
 def region_signature(
     op: ir.Operation, terminator: str, arguments: Sequence[ir.Type], results: Sequence[ir.Type]
 ) -> str | None:
-    """What is wrong with the region of ``op``, if it does not take ``arguments`` and end with ``results``."""
+    """Error in the region of ``op`` if it does not take ``arguments`` and end with ``results``; None
+    otherwise.
+    """
     blocks = list(op.regions[0].blocks)
     if not blocks:
         return "expects a region with a block; it is empty"

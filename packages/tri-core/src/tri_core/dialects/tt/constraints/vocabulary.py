@@ -61,7 +61,7 @@ class View:
         return self._values[name][0].type
 
     def has(self, name: str) -> bool:
-        """Whether the optional operand or attribute ``name`` is there."""
+        """True if the optional operand or attribute ``name`` is present."""
         return bool(self._values[name]) if name in self._values else name in self.op.attributes
 
     def number(self, name: str) -> int:
@@ -74,7 +74,8 @@ class View:
 
 
 def structure(op: ir.Operation) -> str | None:
-    """What is wrong with the number of values and regions of ``op``, and the kinds of its attributes.
+    """Error in the number of values and regions of ``op``, or the kinds of its attributes; None if there is
+    none.
 
     Everything else here relies on these.  (IRDL checks them too, but after the rules of the dialect.)
     """
@@ -123,7 +124,7 @@ def _named_values(op: ir.Operation) -> dict[str, Sequence[ir.Value]]:
 
 
 def _segments(op: ir.Operation, names: Mapping[str, bool], count: int, what: str) -> Sequence[int]:
-    """How many values each name has."""
+    """Number of values of each name."""
     if sum(names.values()) > 1:
         return list(ir.DenseI32ArrayAttr(op.attributes[f"{what}SegmentSizes"]))
     return [count - len(names) + 1 if is_flexible else 1 for is_flexible in names.values()]
@@ -179,12 +180,12 @@ def size(type_: ir.Type) -> int:
 
 
 def is_integer(type_: ir.Type) -> bool:
-    """Whether ``type_`` is an integer that kernels compute with."""
+    """True if ``type_`` is an integer type of kernels."""
     return isinstance(type_, ir.IntegerType) and type_.width in (1, 4, 8, 16, 32, 64) and type_.is_signless
 
 
 def is_float(type_: ir.Type) -> bool:
-    """Whether ``type_`` is a float of any width."""
+    """True if ``type_`` is a float of any width."""
     return isinstance(type_, ir.FloatType)
 
 
