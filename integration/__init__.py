@@ -1,1 +1,3 @@
-"""What needs several packages at once: demo, lints, benchmarks, a toy backend, cross-package tests."""
+"""Everything that needs several packages at once: demo, lints, benchmarks, a toy backend, cross-package
+tests.
+"""

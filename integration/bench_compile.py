@@ -91,7 +91,7 @@ class Case:
     options: Mapping[str, int] = field(default_factory=dict)
 
     def request(self, modules: list[str]) -> str:
-        """What the process that compiles takes as its argument."""
+        """Argument of the process that compiles."""
         constants = dict.fromkeys(self.constants, "constexpr")
         aligned = [name for name, kind in self.signature.items() if kind.startswith(("*", "i"))]
         return json.dumps(

@@ -1,4 +1,5 @@
-"""How the work of each pass grows with the kernel: ``python -m integration.bench_growth [--target nvidia:sm_80]``.
+"""Growth of the work of each pass with the kernel: ``python -m integration.bench_growth [--target
+nvidia:sm_80]``.
 
 Kernels of ``integration/kernels/growing.py`` are unrolled 1 to 16 times as long, and every pass of the stages ``ttir`` and
 ``ttgir`` is timed (CPU time, the least of several runs).  The exponent is the slope of a line through the points
@@ -48,7 +49,7 @@ KERNELS: Mapping[str, int] = {
 
 @dataclass(frozen=True)
 class Growth:
-    """What one pass costs, by size (in steps of the kernel)."""
+    """Cost of one pass, by size (in steps of the kernel)."""
 
     kernel: str
     name: str

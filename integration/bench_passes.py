@@ -1,4 +1,4 @@
-"""What a pass is worth: ``python -m integration.bench_passes PASS [--arch 80] [--stages 3]``.
+"""Worth of a pass: ``python -m integration.bench_passes PASS [--arch 80] [--stages 3]``.
 
 Kernels of ``integration/kernels`` are compiled with the pass and without it; no GPU is needed.  Printed are registers per
 thread and bytes spilled, by ptxas; machine instructions and those of the longest loop, by nvdisasm; layout conversions
@@ -51,7 +51,7 @@ class Case:
         return f"{self.kernel} {sizes}, {self.warps} warps"
 
     def source(self) -> ASTSource:
-        """What is compiled."""
+        """Source to compile."""
         kernel = getattr(import_module(f"integration.kernels.{self.module}"), self.kernel)
         given = dict(part.split(": ") for part in self.types.split(", "))
         signature = {name: given.get(name, "constexpr") for name in kernel.arg_names}

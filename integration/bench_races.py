@@ -1,4 +1,4 @@
-"""What looking for data races costs: ``python -m integration.bench_races [--target sim:nvidia:sm_90a]``.
+"""Cost of data race detection: ``python -m integration.bench_races [--target sim:nvidia:sm_90a]``.
 
 Launches with and without it take turns in one process; printed are the medians and their ratio.
 """

@@ -1,4 +1,4 @@
-"""Whether the original compiler reads the TTIR and TTGIR that we print.
+"""Check that the original compiler reads the TTIR and TTGIR that we print.
 
     python integration/check_ttir_with_triton.py --triton-python PYTHON [k.ttir ...]
 
@@ -39,7 +39,7 @@ def original_text(path: Path) -> str:
 
 
 def understood(text: str) -> str:
-    """What Triton reads in ``text``, in its own syntax; RuntimeError when it refuses.  Needs Triton."""
+    """Module that Triton reads from ``text``, in its own syntax; RuntimeError if it refuses.  Needs Triton."""
     from triton._C.libtriton import ir
 
     context = ir.context()

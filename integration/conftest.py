@@ -1,4 +1,6 @@
-"""What pytest does not collect here: the toy is a project with tests of its own, which need it installed."""
+"""Exclusions from pytest's collection here: the toy is a project with tests of its own, which need it
+installed.
+"""
 
 from __future__ import annotations
 

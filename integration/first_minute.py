@@ -57,7 +57,7 @@ _SHORT = 16
 
 
 def _traceback(script: Path, **variables: str) -> list[str]:
-    """What Python prints of the last line of ``script``, which is an error."""
+    """Python's traceback of the last line of ``script``, which is an error."""
     done = subprocess.run(
         [sys.executable, str(script)],
         capture_output=True,

@@ -55,7 +55,7 @@ NETS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a net came to: its exit status, 0 where it found nothing, the last line that it printed, and how long it took."""
+    """Result of a net: its exit status, 0 if it found nothing, the last line that it printed, and its time in seconds."""
 
     net: Net
     command: tuple[str, ...]

@@ -257,7 +257,7 @@ def _shown(lines: list[str], ranges: list[tuple[int, int]]) -> str:
 
 
 def _left_out(old: str, new: str, file: str) -> list[str]:
-    """Where the rest is, if something is left out."""
+    """Pointer to the rest, if something is left out."""
     if _LEFT_OUT not in (*old.splitlines(), *new.splitlines()):
         return []
     return [f"Excerpts, of [{file}.mlir](examples/{file}.mlir); `tri opt` prints the whole."]

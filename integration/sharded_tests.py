@@ -37,7 +37,7 @@ _COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|deselected|xfailed|xp
 
 @dataclass(frozen=True)
 class Outcome:
-    """What shard ``index``, from 1, came to: pytest's exit ``status``, its ``text``, and how long it took."""
+    """Result of shard ``index``, from 1: pytest's exit ``status``, its ``text``, and its duration in seconds."""
 
     index: int
     status: int

@@ -77,7 +77,7 @@ def stages(source: ASTSource) -> Mapping[str, str]:
 
 
 def page() -> str:
-    """What ``docs/walk.md`` should hold."""
+    """Expected text of ``docs/walk.md``."""
     found = stages(matmul(*_STRIDES))
     source = inspect.getsource(whole_matmul.fn)
     parts = [

@@ -44,7 +44,7 @@ class Walk:
 
     @property
     def path(self) -> Path:
-        """Where the page lies."""
+        """Path of the page."""
         return _DOCS / self.file
 
 
@@ -94,7 +94,7 @@ _INTRODUCTION = (
 
 
 def page(walk: Walk) -> str:
-    """What the page of ``walk`` should hold; takes seconds."""
+    """Expected text of the page of ``walk``; takes seconds."""
     case = next(c for c in CASES if c.name == walk.case)
     kernel = getattr(importlib.import_module(f"integration.kernels.{case.module}"), case.kernel)
     options = {"num_warps": case.warps, "num_stages": case.stages, **case.schedule}

@@ -103,7 +103,7 @@ def kernel_of(case: Case) -> Any:
 
 
 def source_of(make: Any, kernel: Any, case: Case) -> Any:
-    """What ``make`` (``ASTSource`` of either compiler) gives for ``case``."""
+    """Source of ``case`` by ``make`` (``ASTSource`` of either compiler)."""
     given = dict(part.split(": ") for part in case.types.split("; "))
     signature = {name: given.get(name, "constexpr") for name in kernel.arg_names}
     facts = {}

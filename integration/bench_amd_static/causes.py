@@ -1,4 +1,6 @@
-"""Why a kernel falls short of a goal, as measured: by what its name begins with behind the chip, and the columns on each chip."""
+"""Measured reasons that a kernel falls short of a goal: by a prefix of its name behind the chip, and the
+columns on each chip.
+"""
 
 from __future__ import annotations
 

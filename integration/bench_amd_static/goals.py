@@ -61,7 +61,9 @@ def goals_of(theirs: Mapping[str, Mapping[str, int]], kinds: Iterable[str]) -> G
 
 
 def complaints(found: Mapping[str, Mapping[str, int]], goals: Goals, causes: Causes) -> list[str]:
-    """What is amiss: what falls short of a goal without a cause, causes of what is reached or no goal, goals of no case."""
+    """Errors in the table: rows that fall short of a goal without a cause, causes of what is reached or no
+    goal, goals of no case.
+    """
     said = [f"{case}: no such case" for case in goals if case not in found]
     short = {
         (case, column)

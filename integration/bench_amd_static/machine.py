@@ -1,4 +1,4 @@
-"""What a kernel's assembly consists of, counted alike for either compiler."""
+"""Composition of a kernel's assembly, counted alike for either compiler."""
 
 from __future__ import annotations
 

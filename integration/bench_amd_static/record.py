@@ -1,4 +1,4 @@
-"""What was counted, kept beside the tests: ``{"tri": {case: counts}, "triton": {case: counts}}``."""
+"""Recorded counts, kept beside the tests: ``{"tri": {case: counts}, "triton": {case: counts}}``."""
 
 from __future__ import annotations
 

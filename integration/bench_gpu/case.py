@@ -1,4 +1,6 @@
-"""What is measured: a kernel of ``integration/kernels`` with its data, its library's counterpart, and the goal."""
+"""Cases to measure: a kernel of ``integration/kernels`` with its data, its library's counterpart, and the
+goal.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ class Case:
     chained: bool = False
 
     def rate(self, seconds: float) -> str:
-        """What was reached, in the unit of the case."""
+        """Rate reached, in the unit of the case."""
         if self.nbytes:
             return f"{self.nbytes / seconds / 1e9:.0f} GB/s"
         return f"{self.flops / seconds / 1e12:.0f} TFLOP/s"

@@ -130,7 +130,7 @@ def _in_turns(
     clock: Callable[[Callable[[], object]], float],
     seed: int = 0,
 ) -> dict[_Key, list[float]]:
-    """What ``clock`` says of each candidate, once a round, the rounds shuffled."""
+    """Times by ``clock`` of each candidate, once a round, the rounds shuffled."""
     order, shuffler = list(candidates), random.Random(seed)
     times: dict[_Key, list[float]] = {key: [] for key in order}
     for _ in range(rounds):

@@ -112,7 +112,7 @@ def _moves(body: Sequence[str], register_bytes: int) -> int:
 
 
 def _is_copy(line: str) -> bool:
-    """Whether it moves what it reads; what goes nowhere only waits."""
+    """True if the instruction moves its operand; one without a destination only waits."""
     return _name(line).startswith(("mov", "store", "send")) and not re.search(r"\)\s+null", line)
 
 

@@ -24,11 +24,11 @@ _SECONDS = 300
 
 
 class NotToBeHad(Exception):
-    """Why there is no ``ocloc``."""
+    """Error with the reason that there is no ``ocloc``."""
 
 
 def folder() -> Path:
-    """Where it is unpacked."""
+    """Folder to which it is unpacked."""
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tri-igc"
 
 

@@ -1,4 +1,4 @@
-"""What the figures should be: a sketch's, the goal, and why a row falls short of it."""
+"""Expected figures: a sketch's, the goal, and the reason that a row falls short of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Row:
 
     @property
     def is_met(self) -> bool:
-        """Whether the record is as good as the goal."""
+        """True if the record is as good as the goal."""
         return self.ours <= self.goal.most
 
 

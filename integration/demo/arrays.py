@@ -1,4 +1,4 @@
-"""Where the demo's arrays live: NumPy on the host, or PyTorch on a device."""
+"""Memory of the demo's arrays: NumPy on the host, or PyTorch on a device."""
 
 from __future__ import annotations
 

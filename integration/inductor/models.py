@@ -106,7 +106,7 @@ def layer_norm_residual() -> Case:
 
 @case
 def rms_norm_rotary() -> Case:
-    """What Llama has: RMS norm and rotary positions."""
+    """Ops of Llama: RMS norm and rotary positions."""
     angle = torch.outer(torch.arange(32.0), 10000.0 ** -torch.arange(0, 1, 1 / 16))
     cos, sin = torch.cat((angle, angle), -1).cos(), torch.cat((angle, angle), -1).sin()
 
@@ -120,7 +120,7 @@ def rms_norm_rotary() -> Case:
 
 @case
 def batch_norm_pool() -> Case:
-    """What ResNet has: batch norm, relu and pooling."""
+    """Ops of ResNet: batch norm, relu and pooling."""
     convolution, norm = (
         nn.Conv2d(8, 8, 3, padding=1, bias=False),
         nn.BatchNorm2d(8, track_running_stats=False),

@@ -25,7 +25,7 @@ PATIENCE = 300
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case showed: the largest relative error, kernels, seconds of the first step, ms of the later ones."""
+    """Result of a case: the largest relative error, kernels, seconds of the first step, ms of the later ones."""
 
     case: str
     error: float
@@ -35,7 +35,7 @@ class Outcome:
 
     @property
     def is_right(self) -> bool:
-        """Whether it is eager's result."""
+        """True if it is eager's result."""
         return self.error < TOLERANCE
 
 

@@ -61,7 +61,7 @@ def run_on_device(made: CompiledKernel, grid: tuple[int, int, int], arguments: S
 
 
 def _versions(name: str) -> tuple[int, int]:
-    """How many versions of the kernel for GPU ``name`` the worker made, and how many are eager's."""
+    """Number of versions of the kernel for GPU ``name`` that the worker made, and number of eager's."""
     import torch
 
     from integration.inductor.workers import GPUS, compiled_by_worker

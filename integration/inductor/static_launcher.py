@@ -31,7 +31,9 @@ _NOT_TAKEN = "not taken"
 
 @dataclass(frozen=True)
 class Device:
-    """What kernels are said to be for: tri's ``target``, and how Inductor writes it down; ``is_launched``: PyTorch's static launcher takes images."""
+    """Device that kernels are compiled for: tri's ``target``, and its spelling by Inductor; ``is_launched``:
+    PyTorch's static launcher takes images.
+    """
 
     target: str
     type: str
@@ -86,7 +88,7 @@ class Share:
 
     @property
     def is_enough(self) -> bool:
-        """Whether it is what is wanted."""
+        """True if it reaches the goal."""
         return self.taken >= WANTED * self.kernels > 0
 
     def __str__(self) -> str:

@@ -203,7 +203,7 @@ def shifted(out, x, first, n, BLOCK: tl.constexpr, UP: tl.constexpr):
 
 @tri.jit
 def smaller_transposed(out, x, y, M: tl.constexpr, N: tl.constexpr):
-    """Whether x < y, loaded by columns and stored by rows: truth values change their layout."""
+    """Comparison x < y, loaded by columns and stored by rows: truth values change their layout."""
     m, n = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
     smaller = tl.load(x + m + n * M) < tl.load(y + m + n * M)
     tl.store(out + m * N + n, smaller.to(tl.int8))

@@ -61,7 +61,7 @@ def _by_object() -> Mapping[int, tuple[str, ...]]:
 
 
 class _Watch:
-    """What the code generator visits in the functions of the kit."""
+    """Nodes that the code generator visits in the functions of the kit."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -170,7 +170,7 @@ def _watching(watch: _Watch) -> Iterator[None]:
 
 
 def _row_of(case: Case) -> str:
-    """What the document calls a case: its feature, or its place in a group of many rows."""
+    """Row of the document for a case: its feature, or its place in a group of many rows."""
     if case.feature in ("libdevice", "dot_scaled"):
         return f"{case.feature}/{case.point.rsplit('-', 3)[0]}"
     return case.feature
@@ -178,7 +178,7 @@ def _row_of(case: Case) -> str:
 
 @functools.cache
 def _watched() -> list[tuple[str, _Watch]]:
-    """What was seen in the first case of each row and element type."""
+    """Nodes seen in the first case of each row and element type."""
     subject = Subject("cpu")
     firsts: dict[tuple[str, ...], Callable[[Subject], None]] = {
         ("device_print",): asked(effects.launch, "print")
@@ -229,7 +229,7 @@ def reasons() -> dict[str, str]:
 
 
 def reason(name: str) -> str:
-    """Why nothing reaches ``name``; empty when nobody says."""
+    """Reason that nothing reaches ``name``; empty if none is given."""
     section = name.rpartition(".")[0]
     given = reasons()
     return given.get(name) or given.get(f"{section}.*", "")

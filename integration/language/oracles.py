@@ -1,4 +1,4 @@
-"""Which names of the language have an oracle in the conformance kit over which element types (``dtypes.toml``)."""
+"""Names of the language with an oracle in the conformance kit, and their element types (``dtypes.toml``)."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def write_states(backend: str, states: dict[str, str]) -> None:
 
 
 def read_states(backend: str) -> dict[str, str]:
-    """What the probes gave when they were last run."""
+    """Results of the probes when they were last run."""
     path = _state_file(backend)
     return dict(tomllib.loads(path.read_text())) if path.exists() else {}
 

@@ -46,12 +46,12 @@ def _functions() -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def lacks() -> list[Lack]:
-    """What docstrings of public functions do not say."""
+    """Missing aspects in docstrings of public functions."""
     return [(name, aspect) for name, text, aspects in _functions() for aspect in lacking(text, aspects)]
 
 
 def documented() -> tuple[int, int]:
-    """How many public functions say all that they have to, and how many there are."""
+    """Number of public functions whose docstrings are complete, and number of all."""
     complete = [not lacking(text, aspects) for _, text, aspects in _functions()]
     return sum(complete), len(complete)
 

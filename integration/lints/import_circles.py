@@ -76,7 +76,7 @@ def _folder(name: str, path: Path) -> str:
 
 
 def _contains(outer: str, inner: str) -> bool:
-    """Whether a package is another or has it inside."""
+    """True if a package is another or contains it."""
     return f"{inner}.".startswith(f"{outer}.")
 
 

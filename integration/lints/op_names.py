@@ -15,7 +15,7 @@ __all__ = ["BUDGETS", "Counts", "counts"]
 BUDGETS: dict[str, tuple[int, int]] = {
     "tri-backend-amd": (0, 0),
     "tri-backend-cpu": (0, 0),
-    "tri-backend-intel": (27, 17),
+    "tri-backend-intel": (26, 17),
     "tri-backend-nvidia": (4, 0),
     "tri-core": (0, 0),
     "tri-gpu-dialect": (3, 4),

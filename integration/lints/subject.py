@@ -17,7 +17,7 @@ _FORM = re.compile(r"(Revert \"|Merge |fixup! |squash! |[a-z][a-z0-9/, -]*: \S)"
 
 
 def faults(message: str) -> list[str]:
-    """What is wrong with ``message``; git's comments do not count."""
+    """Faults of ``message``; git's comments do not count."""
     lines = [line for line in message.splitlines() if not line.startswith("#")]
     subject = lines[0] if lines else ""
     found = []

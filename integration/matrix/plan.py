@@ -1,4 +1,4 @@
-"""Which versions each backend is tested with, and the environment that holds them."""
+"""Versions with which each backend is tested, and the environment that holds them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Plan:
 
     @cached_property
     def releases(self) -> dict[str, tuple[Release, ...]]:
-        """What was released."""
+        """Releases by package."""
         return read_releases(self.top / FILE)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What the matrix tests: one row per backend of this repository."""
+"""Rows of the matrix: one per backend of this repository."""
 
 from __future__ import annotations
 

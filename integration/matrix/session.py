@@ -22,7 +22,7 @@ __all__ = ["Session", "Wanted"]
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """Which part of the matrix is run: ``target`` a glob, ``pairing`` a choice (None: both), ``sample`` one in N
+    """Part of the matrix to run: ``target`` a glob, ``pairing`` a choice (None: both), ``sample`` one in N
     cases of each feature (None: as the rows say), ``full`` every case, ``jobs`` runs at a time.
     """
 
@@ -33,7 +33,7 @@ class Wanted:
     jobs: int = 2
 
     def has(self, pairing: Pairing) -> bool:
-        """Whether the choice of versions is asked for; one that is both is the newest."""
+        """True if the choice of versions is selected; one that is both is the newest."""
         return self.pairing is None or pairing.name.partition(" ")[0] == self.pairing
 
     def jobs_of(self, pairing: Pairing, devices: Sequence[str]) -> Iterator[Job]:

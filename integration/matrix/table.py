@@ -1,4 +1,4 @@
-"""What the matrix found: a table for terminals, JSON, and the reports of ``docs/conformance``."""
+"""Results of the matrix: a table for terminals, JSON, and the reports of ``docs/conformance``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEADS = ("target", "core", "choice", *VERDICTS, "not run", "time", "right")
 
 
 def is_right(outcomes: Sequence[Outcome]) -> bool:
-    """Whether something was run, and nothing of it was wrong."""
+    """True if something was run, without a failure."""
     return any(o.right for o in outcomes) and all(o.right is not False for o in outcomes)
 
 
@@ -70,7 +70,7 @@ def listings(pairings: Iterable[Pairing]) -> Iterator[str]:
 
 
 def problems(outcomes: Iterable[Outcome], most: int = 20) -> Iterator[str]:
-    """What went wrong, and why something was not tested; at most ``most`` cases of each run."""
+    """Failures, and reasons that something was not tested; at most ``most`` cases of each run."""
     for outcome in outcomes:
         where = f"{outcome.job.target}, {outcome.job.pairing.name}"
         if outcome.reason:

@@ -1,4 +1,4 @@
-"""What is compared with the original, case by case."""
+"""Comparisons with the original, case by case."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def reads_ours(original: Original, case: Case, arch: int) -> Verdict:
 
 
 def _refused(original: Original, ttir: str, case: Case, arch: int) -> str:
-    """Why the original cannot compile ``ttir``; nothing when it can."""
+    """Reason that the original cannot compile ``ttir``; empty if it can."""
     answer = original.ask("compile", ttir=ttir, arch=arch, options=_its_options(case.options))
     return str(answer.get("error", "" if answer.get("cubin") else "an empty cubin"))
 
 
 def its_ttir(original: Original, case: Case, arch: int = 90) -> dict[str, Any]:
-    """What the original's frontend makes of the source."""
+    """Module that the original's frontend makes of the source."""
     return original.ask(
         "frontend",
         source=case.source,
@@ -219,7 +219,7 @@ def wrong_kernels() -> list[str]:
 
 
 def takes_a_right_kernel(original: Original) -> Verdict:
-    """What surrounds the wrong bodies is right: without them the original takes the kernel."""
+    """Control for the wrong bodies: without them the original takes the kernel."""
     return Verdict("pass", _refusal(original, "pass"))
 
 
@@ -233,7 +233,7 @@ def refuses_too(original: Original, body: str) -> Verdict:
 
 
 def _refusal(original: Original, body: str) -> str:
-    """What the original says against a kernel of our error tests; nothing when it takes it."""
+    """Original's error for a kernel of our error tests; empty if it takes it."""
     cases = _module_of("error_cases")
     parameters = ", ".join(
         f"{n}: tl.constexpr" if t == "constexpr" else n for n, t in cases.SIGNATURE.items()

@@ -37,7 +37,7 @@ def portable(function: tri.JITFunction) -> dict[str, Any]:
 
 
 def _outside(function: tri.JITFunction) -> Mapping[str, Any]:
-    """What the function's names mean that it does not define."""
+    """Values of the names that the function uses and does not define."""
     tree = ast.parse(function.src)
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
     spaces = (function.closure, function.fn.__globals__)

@@ -69,7 +69,7 @@ class Recorder:
         self.launch = Dispatcher.launch
 
     def before(self, dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What is to be known before the launch; None when it is not recorded."""
+        """State needed from before the launch; None if it is not recorded."""
         function = dispatcher.function
         try:
             facts, values, options = make_binder(function, 16, True)(*args, **kwargs)

@@ -45,7 +45,7 @@ def functions(source: dict[str, Any]) -> list[Any]:
 
 
 def value(text: dict[str, Any], made: list[Any]) -> Any:
-    """What a reference means here."""
+    """Value of a reference in this process."""
     ((kind, content),) = text.items()
     if kind == "function":
         return made[content]

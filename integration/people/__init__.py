@@ -1,1 +1,1 @@
-"""What people meet: the goals of ``python -m integration.people``."""
+"""Goals of first contact with the project: ``python -m integration.people``."""

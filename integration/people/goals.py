@@ -52,7 +52,7 @@ class Goal:
 
 
 def measured(goal: Goal) -> Found:
-    """What ``goal`` is today."""
+    """Present figure of ``goal``."""
     return goal.measure()
 
 
@@ -75,7 +75,7 @@ def _mistakes() -> dict[str, Said | None]:
 
 
 def weighed(found: dict[str, Said | None]) -> Found:
-    """How many of the mistakes ``found`` have complete reports, and the longest report's lines."""
+    """Number of the mistakes ``found`` with complete reports, and the longest report's lines."""
     good = [name for name, each in found.items() if each is not None and each.complete]
     lines = {name: each.lines for name, each in found.items() if each is not None}
     longest = max(lines.values(), default=0)
@@ -118,7 +118,7 @@ def backend() -> Found:
 
 
 def extra(name: str) -> list[str]:
-    """What ``pip install '.[name]'`` asks for, as names with extras; KeyError without such an extra."""
+    """Requirements of ``pip install '.[name]'``, as names with extras; KeyError without such an extra."""
     project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
     return sorted(set(_asked([*project["dependencies"], f"tri[{name}]"], project["optional-dependencies"])))
 

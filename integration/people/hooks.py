@@ -1,4 +1,4 @@
-"""What third parties patch Triton for, and whether there is a hook for it: nine, each looked for by the name it has or would have."""
+"""Hooks for third parties' patches of Triton: nine, each looked up by the name it has or would have."""
 
 from __future__ import annotations
 

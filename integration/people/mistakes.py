@@ -88,7 +88,9 @@ MISTAKES: dict[str, str | tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Said:
-    """What pytest prints of a mistake: the report's lines, and whether its error says what is wrong, the place and a remedy."""
+    """Report of pytest about a mistake: its lines, and flags for an error that gives the fault, the place and
+    a remedy.
+    """
 
     lines: int
     what: bool
@@ -114,7 +116,9 @@ def _test(name: str) -> str:
 
 
 def said(folder: Path, names: list[str] | None = None) -> dict[str, Said | None]:
-    """What pytest, run in ``folder``, says of the mistakes ``names`` (all by default); None of one that went unnoticed."""
+    """Reports of pytest, run in ``folder``, about the mistakes ``names`` (all by default); None for one that
+    went unnoticed.
+    """
     chosen = list(MISTAKES) if names is None else names
     file = folder / "test_mistakes.py"
     file.write_text(program(chosen))

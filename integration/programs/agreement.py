@@ -1,4 +1,4 @@
-"""What a device and its simulator leave of the same launch."""
+"""Comparison of memory after the same launch on a device and its simulator."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _TRIES = 16
 
 
 def combinations_of(row: Row, strength: int) -> list[Combination]:
-    """What ``row`` covers."""
+    """Combinations that ``row`` covers."""
     return list(combinations(sorted(row.items(), key=lambda item: item[0]), strength))
 
 

@@ -104,7 +104,7 @@ def _persistent_descriptors(data: Data, case: Case, start: Start) -> None:
 
 
 def _starts(case: Case) -> list[int]:
-    """Where groups begin: a third of the rows, none, one, the rest."""
+    """Starts of the groups: a third of the rows, none, one, the rest."""
     m = case.shape[0]
     return [0, m // 3, m // 3, m // 3 + 1, m]
 

@@ -1,4 +1,4 @@
-"""What a program, its data and one case of it are."""
+"""Records of a program, its data and one case of it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case: ``problem`` is empty when it was right, ``refused`` when it ran; ``seconds`` with the compile."""
+    """Result of a case: ``problem`` is empty if it was right, ``refused`` if it ran; ``seconds`` with the
+    compile.
+    """
 
     case: Case
     problem: str = ""
@@ -51,12 +53,12 @@ def _launch(kernel: Any, grid: tuple[int, ...]) -> Callable[..., object]:
 
 
 def launched(case: Case, target: str) -> Sequence[Array]:
-    """What ``case`` leaves in its outputs on ``target``; its data are the same each time."""
+    """Outputs of ``case`` on ``target``; its data are the same each time."""
     return _launched(case, target, PROGRAMS[case.program].make(case, _random(case)))
 
 
 def _launched(case: Case, target: str, data: Data) -> Sequence[Array]:
-    """What the launch leaves in the outputs."""
+    """Outputs of the launch."""
     program, device = PROGRAMS[case.program], device_of(target)
     with changed(target, Change(without=case.without)), tri.target(target):
         if device is None:
@@ -96,7 +98,7 @@ def compiled(case: Case, target: str) -> Outcome:
 
 
 def kernels(case: Case, target: str) -> list[CompiledKernel]:
-    """What the kernels of ``case`` are compiled to for ``target``, which need not be there, in the order of their launches."""
+    """Compiled kernels of ``case`` for ``target``, which need not be there, in the order of their launches."""
     program, made = PROGRAMS[case.program], list[CompiledKernel]()
 
     def start(kernel: Any, grid: tuple[int, ...]) -> Callable[..., object]:
@@ -112,7 +114,7 @@ def _random(case: Case) -> np.random.Generator:
 
 
 def _outcome(case: Case, judge: Callable[[], Outcome]) -> Outcome:
-    """What ``judge`` says of ``case``, or what it raises, and how long it took."""
+    """Verdict of ``judge`` on ``case``, or its error, and its duration."""
     start = time.perf_counter()
     try:
         outcome = judge()

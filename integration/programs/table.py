@@ -36,7 +36,9 @@ OPTIONS = ("num_warps", "num_stages", "without")
 
 @dataclass(frozen=True)
 class Choices:
-    """What a target lets one choose: passes that may be left out, one at a time; whether warps are specialised, and grids persist."""
+    """Choices that a target offers: passes that may be left out, one at a time; specialised warps, and
+    persistent grids.
+    """
 
     without: tuple[str, ...] = ()
     warp_specialize: tuple[bool | None, ...] = (None,)

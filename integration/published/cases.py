@@ -1,4 +1,4 @@
-"""What a case is, and how a result is compared with its oracle."""
+"""Records of a case, and the comparison of a result with its oracle."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Bench:
-    """Where cases run: the device of the tensors, the folder of the packages."""
+    """Environment of cases: the device of the tensors, the folder of the packages."""
 
     device: str
     folder: Path
@@ -111,7 +111,7 @@ def case(project: str, kernel: str, *covers: str) -> Callable[[Body], Body]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case: its checks as (name, error, tolerance), or the text of an error."""
+    """Result of a case: its checks as (name, error, tolerance), or the text of an error."""
 
     case: Case
     checks: tuple[tuple[str, float, float], ...]
@@ -120,7 +120,7 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """Whether it ran and every check held."""
+        """True if it ran and every check held."""
         return not self.failure and bool(self.checks) and all(e <= t for _, e, t in self.checks)
 
 

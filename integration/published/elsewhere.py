@@ -14,7 +14,7 @@ __all__ = ["Compiles", "compiled_for"]
 
 
 class Compiles:
-    """What was compiled for ``targets`` besides: names of versions, and errors by target and name."""
+    """Additional compiles for ``targets``: names of versions, and errors by target and name."""
 
     def __init__(self, targets: Sequence[str]) -> None:
         self.targets = targets
@@ -38,7 +38,7 @@ class Compiles:
             self.errors[target, key] = f"{type(error).__name__}: {error}"
 
     def failed(self, target: str) -> int:
-        """How many versions do not compile for ``target``."""
+        """Number of versions that do not compile for ``target``."""
         return sum(where == target for where, _ in self.errors)
 
 

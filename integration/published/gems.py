@@ -55,7 +55,7 @@ def _philox(seed: int, counter: np.ndarray, offset: int) -> np.ndarray:
 
 
 def _kept(n: int, block: int, p: float, seed: int, offset: int) -> torch.Tensor:
-    """Which elements the kernel must keep: each program makes four blocks from one block of counters."""
+    """Mask of elements that the kernel must keep: each program makes four blocks from one block of counters."""
     programs = -(-n // (4 * block))
     words = _philox(seed, np.arange(programs * block, dtype=np.uint64), offset)
     signed = words.astype(np.uint32).view(np.int32).astype(np.int64)

@@ -37,7 +37,7 @@ _TOP = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Import:
-    """What became of the import of ``module``: ``state``, and where and how it ended if it did."""
+    """Result of the import of ``module``: ``state``, and the place and reason of its end if it failed."""
 
     project: str
     module: str

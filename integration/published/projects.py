@@ -147,14 +147,18 @@ PROJECTS = {
 
 
 def requirements(*, whole: bool = False) -> list[str]:
-    """What pip installs, without dependencies, into the folder of packages; ``whole``: the large ones too."""
+    """Requirements that pip installs, without dependencies, into the folder of packages; ``whole``: the large
+    ones too.
+    """
     chosen = [p for p in PROJECTS.values() if whole or not p.nightly]
     needed = {r for p in chosen for r in p.requires}
     return [f"{p.name}=={p.version}" for p in chosen] + sorted(needed)
 
 
 def extended(*, whole: bool = False) -> list[str]:
-    """What pip installs with dependencies beside PyTorch; none of them brings Triton.  ``whole``: what judges operators, too."""
+    """Requirements that pip installs with dependencies beside PyTorch; none of them brings Triton.
+    ``whole``: what judges operators, too.
+    """
     needed = {r for p in PROJECTS.values() if whole or not p.nightly for r in p.extended}
     return sorted(needed | set(_SAMPLES if whole else ()))
 

@@ -31,7 +31,9 @@ CONFIGURATIONS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Tiles:
-    """How a case calls a kernel: ``module`` of tiles, its name there, its arguments, what they should make."""
+    """Call of a kernel by a case: ``module`` of tiles, its name there, its arguments, and the expected
+    results.
+    """
 
     module: str
     kernel: str

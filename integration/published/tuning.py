@@ -26,7 +26,7 @@ def chosen(name: str, configs: list[Any], number: int = 0) -> list[Any]:
 
 
 class Kept:
-    """Which configuration the tuned kernels have; the first, until :meth:`use` says another."""
+    """Configuration of the tuned kernels; the first, until :meth:`use` sets another."""
 
     def __init__(self) -> None:
         self._made: list[tuple[Any, str, list[Any]]] = []

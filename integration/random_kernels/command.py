@@ -66,7 +66,7 @@ def _options(description: str, targets: str, found: Path, triton: bool) -> argpa
 
 
 class Tally:
-    """What the batches came to, in the file of ``--done`` too."""
+    """Counts of the batches' results, in the file of ``--done`` too."""
 
     def __init__(self, done: Path | None) -> None:
         self.done = done
@@ -121,7 +121,9 @@ def _batches(
 
 
 def _results(batches: Sequence[Batch], jobs: int, tally: Tally, most: int, end: float) -> Iterator[Result]:
-    """What the batches come to, as they end; no new ones are begun when there are enough failures, or after ``end``."""
+    """Results of the batches, as they end; no new ones are begun when there are enough failures, or after
+    ``end``.
+    """
     context = multiprocessing.get_context("spawn")
     waiting = list(reversed(batches))
 

@@ -20,7 +20,9 @@ _PLUMBING = frozenset({"load", "store", "cast", "truncate", "copy"})
 
 @dataclass(frozen=True)
 class Failure:
-    """What ``target`` did wrong with ``kernel``: ``kind`` is an error's type, ``Disagreement``, ``Died`` or ``Hung``."""
+    """Failure of ``target`` with ``kernel``: ``kind`` is an error's type, ``Disagreement``, ``Died`` or
+    ``Hung``.
+    """
 
     target: str
     kind: str
@@ -34,13 +36,15 @@ class Failure:
         return re.sub(r"'[^']*'|\"[^\"]*\"|/\S+|<[^>]*>|[\w.]*\d[\w.]*", "_", line)[:200]
 
     def explains(self, other: Failure) -> bool:
-        """Whether ``other`` is likely to be the same fault: the same error, or a kernel with all that this one has."""
+        """True if ``other`` is likely to be the same fault: the same error, or a kernel that contains all
+        parts of this one.
+        """
         if self.kind == DISAGREEMENT == other.kind:
             return self._telling <= other.kernel.productions
         return self.same_kind(other)
 
     def same_kind(self, other: Failure) -> bool:
-        """Whether ``other`` went wrong in the same way: by another result, or by an error of the same message."""
+        """True if ``other`` failed in the same way: by another result, or by an error of the same message."""
         if self.kind != other.kind:
             return False
         return self.kind == DISAGREEMENT or self.message == other.message

@@ -21,7 +21,7 @@ _SERVED = 400
 
 @dataclass(frozen=True)
 class Answer:
-    """What a target made of a kernel: its outputs, or the ``kind`` and text of what went wrong."""
+    """Result of a kernel on a target: its outputs, or the ``kind`` and text of the error."""
 
     outputs: Sequence[Array] | None
     kind: str = ""
@@ -56,7 +56,7 @@ class Runner:
     _cache: tempfile.TemporaryDirectory[str] | None = field(default=None)
 
     def run(self, kernel: Kernel, target: str, schedules: int = 0) -> Answer:
-        """What ``target`` makes of ``kernel``, in so many orders where it has several."""
+        """Results of ``kernel`` on ``target``, in so many orders if it has several."""
         connection = self._connection or self._start()
         try:
             connection.send((self.run_by, kernel, target, {"schedules": schedules} if schedules else {}))

@@ -146,7 +146,7 @@ def _context(target: str, schedules: int = 0) -> AbstractContextManager[Any]:
 
 
 def run(kernel: RandomKernel, target: str, schedules: int = 0, **options: int) -> list[Array]:
-    """What ``kernel`` stores on ``target``, launched with its own number of warps or with ``options``.
+    """Arrays that ``kernel`` stores on ``target``, launched with its own number of warps or with ``options``.
 
     A simulator does it in ``schedules`` orders more, which must leave the same.  Target ``numpy`` is the model of :mod:`~integration.random_kernels.model`.
     """
@@ -185,7 +185,7 @@ def agree(output: Stored, left: Array, right: Array) -> bool:
 def difference(
     kernel: RandomKernel, names: tuple[str, str], left: Sequence[Array], right: Sequence[Array]
 ) -> str | None:
-    """How the outputs of two targets differ, with the source; None when they agree."""
+    """Difference between the outputs of two targets, with the source; None if they agree."""
     for output, a, b in zip(kernel.outputs, left, right, strict=True):
         if not agree(output, a, b):
             where = np.flatnonzero((a != b) & ~((a != a) & (b != b)))[:4]
@@ -198,7 +198,9 @@ def difference(
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether a target says that it can't: a compiler that is too slow says nothing of the kernel, one that dies does."""
+    """True if a target declares that it can't: a compiler that is too slow does not count, one that dies
+    does.
+    """
     if isinstance(error, ToolchainError):
         return "took longer" in error.message
     return isinstance(error, Unsupported)

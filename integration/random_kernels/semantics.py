@@ -1,4 +1,4 @@
-"""What operators and casts of Triton do, in NumPy; written from Triton's rules, using nothing of tri."""
+"""Semantics of Triton's operators and casts, in NumPy; written from Triton's rules, using nothing of tri."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _names(body: Sequence[Statement]) -> set[str]:
 def _well_formed(
     body: Sequence[Statement], parameters: Parameters, known: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether every operand is known where it is used."""
+    """True if every operand is defined before its use."""
     names = set(known)
     for statement in body:
         match statement:
@@ -140,7 +140,7 @@ def _results(step: Step) -> set[str]:
 
 
 def _instead(statement: Statement) -> Iterator[Body]:
-    """What may stand for one statement."""
+    """Replacements of one statement."""
     match statement:
         case Loop():
             yield statement.body

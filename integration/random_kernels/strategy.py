@@ -1,4 +1,4 @@
-"""Where random kernels come from: a seed, or hypothesis."""
+"""Sources of random kernels: a seed, or hypothesis."""
 
 from __future__ import annotations
 

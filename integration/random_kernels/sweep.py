@@ -75,7 +75,7 @@ def _ask(batch: Batch, kernel: Kernel, target: str) -> Answer:
 
 
 def _failures(batch: Batch, kernel: Kernel, targets: Sequence[str], result: Result | None) -> list[Failure]:
-    """What ``targets`` do wrong; refusals and times go to ``result``."""
+    """Failures of ``targets``; refusals and times go to ``result``."""
     expected = batch.family.run(kernel, "numpy")
     failures = []
     for target in targets:

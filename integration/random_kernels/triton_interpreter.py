@@ -39,7 +39,7 @@ _Condition = Callable[[Step, dict[str, str]], bool]
 
 @dataclass(frozen=True)
 class Known:
-    """What Triton's interpreter is known to do wrong, or not to do."""
+    """Known error or gap of Triton's interpreter."""
 
     reason: str
     holds: _Condition
@@ -125,7 +125,7 @@ def _of_libdevice(production: str) -> bool:
 
 
 def excused(kernel: RandomKernel) -> str | None:
-    """Why Triton's interpreter is not asked for this kernel; None when it is."""
+    """Reason that Triton's interpreter is not run on this kernel; None if it is."""
     if kernel.program is None:
         return "was written by hand for tri"
     types: dict[str, str] = {}
@@ -146,7 +146,7 @@ class TritonInterpreter:
         self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115  lives as long as the process
 
     def run(self, kernel: RandomKernel) -> list[Array]:
-        """What ``kernel`` stores; :class:`TritonError` when it can't."""
+        """Arrays that ``kernel`` stores; :class:`TritonError` if it can't."""
         outputs = [poisoned(o) for o in kernel.outputs]
         given = arguments(kernel, inputs_of(kernel), outputs)
         sent = [_sent(a, given[:i]) for i, a in enumerate(given)]

@@ -1,4 +1,4 @@
-"""What a random program knows of its values, and the rules by which Triton finds the type of a result."""
+"""Static knowledge of a random program's values, and the rules of Triton for the type of a result."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 
 def is_float(dtype: str) -> bool:
-    """Whether ``dtype`` is a floating-point type."""
+    """True if ``dtype`` is a floating-point type."""
     return dtype in FLOATS
 
 
 def is_signed(dtype: str) -> bool:
-    """Whether ``dtype`` is a signed integer type; ``int1`` is unsigned."""
+    """True if ``dtype`` is a signed integer type; ``int1`` is unsigned."""
     return dtype.startswith("int") and dtype != BOOL
 
 

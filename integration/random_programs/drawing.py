@@ -1,4 +1,4 @@
-"""Where kernels come from."""
+"""Sources of kernels."""
 
 from __future__ import annotations
 

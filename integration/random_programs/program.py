@@ -57,11 +57,11 @@ class Pattern(Protocol):
     name: str
 
     def draw(self, choice: Choice, shape: Shape) -> dict[str, Any]:
-        """What is chosen."""
+        """Choices of a draw."""
         ...
 
     def memories(self, part: Part, shape: Shape, i: int) -> list[Memory]:
-        """What part ``i`` of a kernel needs."""
+        """Memories that part ``i`` of a kernel needs."""
         ...
 
     def lines(self, part: Part, shape: Shape, i: int) -> list[str]:
@@ -73,11 +73,11 @@ class Pattern(Protocol):
         ...
 
     def needs_all(self, part: Part) -> bool:
-        """Whether a program waits for one of a higher number: all must be resident."""
+        """True if a program waits for one of a higher index: all must be resident."""
         ...
 
     def by_volatile(self, part: Part) -> bool:
-        """Whether it relies on accesses that go to memory rather than on releases: to PTX a race."""
+        """True if it relies on accesses that go to memory rather than on releases: to PTX a race."""
         ...
 
 

@@ -36,7 +36,7 @@ def _arrays(kernel: Programs) -> dict[str, Array]:
 
 
 def expected(kernel: Programs) -> dict[str, Array]:
-    """What the memory holds in the end, by NumPy; exact."""
+    """Final memory contents, by NumPy; exact."""
     arrays, v = _arrays(kernel), numbers(kernel.shape, kernel.seed)
     for i, part in enumerate(kernel.parts):
         v = PATTERNS[part.pattern].expected(part, kernel.shape, i, v, arrays)
@@ -48,7 +48,7 @@ def _needs_all(kernel: Programs) -> bool:
 
 
 def by_volatile(kernel: Programs) -> bool:
-    """Whether a part of the kernel is a race to those who look for them."""
+    """True if a part of the kernel is a race to race detectors."""
     return any(PATTERNS[part.pattern].by_volatile(part) for part in kernel.parts)
 
 
@@ -70,7 +70,7 @@ def _context(kernel: Programs, target: str, order: int) -> AbstractContextManage
 
 
 def run(kernel: Programs, target: str, schedules: int = 0) -> list[Array]:
-    """What ``kernel`` leaves in the memory that is compared, on ``target``; ``numpy`` is what is expected.
+    """Contents of the compared memory after ``kernel`` on ``target``; ``numpy`` is the expectation.
 
     A simulator does it in ``schedules`` orders, one by default: what the first wrong one leaves counts.
     """
@@ -90,7 +90,9 @@ def _compared(kernel: Programs, arrays: Mapping[str, Array]) -> list[Array]:
 
 
 def _left(kernel: Programs, target: str, order: int) -> dict[str, Array]:
-    """What all memory holds after a launch, in order number ``order`` of the kernel's where the target has several."""
+    """Contents of all memory after a launch, in order number ``order`` of the kernel's if the target has
+    several.
+    """
     found, device = _arrays(kernel), device_of(target)
     given = found if device is None else {name: to_device(x, device) for name, x in found.items()}
     with _context(kernel, target, order):
@@ -105,7 +107,7 @@ def _left(kernel: Programs, target: str, order: int) -> dict[str, Array]:
 def difference(
     kernel: Programs, names: tuple[str, str], left: Sequence[Array], right: Sequence[Array]
 ) -> str | None:
-    """How two targets differ, with the source; None when they agree."""
+    """Difference between two targets, with the source; None if they agree."""
     compared = [memory for memory in memories(kernel) if memory.compared]
     for memory, a, b in zip(compared, left, right, strict=True):
         if not np.array_equal(a, b):

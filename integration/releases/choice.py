@@ -1,4 +1,4 @@
-"""Which versions are tested together: the oldest, and the newest, that the declared ranges admit."""
+"""Versions that are tested together: the oldest, and the newest, that the declared ranges admit."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _extend(
 
 
 def _agree(name: str, chosen: Mapping[str, Candidate], roots: Roots) -> bool:
-    """Whether the ranges between ``name`` and the others hold."""
+    """True if the ranges between ``name`` and the others hold."""
     return all(
         admitted.contains(chosen[other].version, prereleases=True)
         for one in chosen

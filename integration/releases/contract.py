@@ -1,4 +1,4 @@
-"""What packages say to each other, read from their sources: hooks, stated versions, imported names."""
+"""Contracts between packages, read from their sources: hooks, stated versions, imported names."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Contract:
         return before.api if self.hooks == before.hooks else (major, minor + 1)
 
     def lacks(self, plugin: Plugin) -> str:
-        """Why this contract does not serve ``plugin``; empty when it does."""
+        """Reason that this contract does not serve ``plugin``; empty if it does."""
         if plugin.api is not None and (plugin.api[0] != self.api[0] or plugin.api[1] > self.api[1]):
             return f"it has contract {_dotted(self.api)}, the plugin is written for {_dotted(plugin.api)}"
         for hook, arguments in plugin.hooks.items():
@@ -107,7 +107,7 @@ class Imported:
 
 
 def imports(source: Path) -> Iterator[Imported]:
-    """What the modules below ``source`` import when they run, but for what may be absent."""
+    """Imports at run time of the modules below ``source``, without optional ones."""
     for file in sorted(source.rglob("*.py")):
         for node in _executed(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
@@ -150,7 +150,7 @@ class Sources:
         return frozenset(p.name for p in self.root.iterdir() if p.is_dir())
 
     def has(self, imported: Imported) -> bool:
-        """Whether the module, and the name in it, are there."""
+        """True if the module, and the name in it, exist."""
         if self._file(imported.module) is None:
             return False
         return imported.name in ("", "*") or self._defines(imported.module, imported.name)

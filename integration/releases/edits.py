@@ -29,7 +29,8 @@ def _brief(version: Version) -> str:
 
 
 def raise_bounds(repository: Repository) -> list[str]:
-    """Where a package needs what the oldest admitted sibling lacks, admit the next release, or the tree, as the oldest.
+    """Admit the next release, or the tree, as the oldest, if a package needs what the oldest admitted sibling
+    lacks.
 
     Gives a line per range that was raised.  Repeated until every range is right; HistoryError without history.
     """

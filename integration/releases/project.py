@@ -51,7 +51,7 @@ class Project:
         )
 
     def requirements(self, extras: Iterable[str] = ()) -> Iterator[Requirement]:
-        """What it needs, with these ``extras``."""
+        """Requirements with these ``extras``."""
         yield from self.requires
         for extra in extras:
             yield from self.extras.get(extra, ())

@@ -24,7 +24,7 @@ RAISE = "raise the lower bound of {}, in TRI_REQUIRES too: python -m integration
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with a package, and what to do."""
+    """Fault of a package, and its remedy."""
 
     package: str
     message: str
@@ -186,7 +186,7 @@ def recorded(subject: Subject) -> Iterator[Finding]:
 
 
 def changed(subject: Subject) -> Iterator[Finding]:
-    """What differs from the last release has a version of its own."""
+    """Check that a part that differs from the last release has a version of its own."""
     if not subject.releases:
         return
     last, version = subject.releases[-1], subject.project.version
@@ -239,7 +239,7 @@ def _version(subject: Subject, sibling: str) -> Version:
 
 
 def names(subject: Subject) -> Iterator[Finding]:
-    """What modules import from siblings is there in the oldest version that they admit."""
+    """Check that names imported from siblings exist in the oldest version that is admitted."""
     source = subject.repository.folder(subject.name) / "src"
     for sibling, found in _absent(subject):
         what = f"{found.module}.{found.name}".rstrip(".")
@@ -251,7 +251,7 @@ def names(subject: Subject) -> Iterator[Finding]:
 
 
 def _absent(subject: Subject) -> Iterator[tuple[str, Imported]]:
-    """What is imported from a sibling and not in its oldest admitted version."""
+    """Names imported from a sibling that its oldest admitted version lacks."""
     lowest = {s: Sources(subject.repository.folder(s, subject.lowest(s)) / "src") for s in subject.ranges}
     owners = {package: sibling for sibling, sources in lowest.items() for package in sources.packages}
     for found in imports(subject.repository.folder(subject.name) / "src"):

@@ -34,7 +34,7 @@ class Soaked(Watched):
         self.start(self.command, self.environment)
 
     def verdict(self) -> str | None:
-        """What went wrong; None while it runs, and where nothing did."""
+        """Error of the process; None while it runs, and if there was none."""
         if self.end_if_silent():
             return f"hangs in {self.said[-1:]}"
         code = self.process.poll()

@@ -1,4 +1,4 @@
-"""What a soaked process does, one after the other: each action ends right, or the process fails."""
+"""Actions of a soaked process, one after the other: each action ends right, or the process fails."""
 
 from __future__ import annotations
 

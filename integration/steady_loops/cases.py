@@ -98,7 +98,9 @@ def _aligned(name: str, type_: str) -> bool:
 
 
 def source_of(make: Any, kernel: Any, case: Case) -> Any:
-    """What ``make`` (``ASTSource`` of either compiler) gives for ``case``; pointers, strides and sizes are multiples of 16."""
+    """Source of ``case`` by ``make`` (``ASTSource`` of either compiler); pointers, strides and sizes are
+    multiples of 16.
+    """
     given = dict(part.split(": ") for part in case.types.split("; "))
     constants = {**case.constants, **{name: 1 for name, type_ in given.items() if type_ == "1"}}
     signature = {name: "constexpr" if name in constants else given[name] for name in kernel.arg_names}

@@ -1,4 +1,4 @@
-"""What Triton's loops have, kept beside the tests."""
+"""Record of Triton's loops, kept beside the tests."""
 
 from __future__ import annotations
 

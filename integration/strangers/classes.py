@@ -1,4 +1,6 @@
-"""What recorded kernels do, by their text: the classes by which losses are told, and the choice of those that stand in git."""
+"""Classes of recorded kernels, by their text: those by which losses are reported, and the choice of kernels
+in git.
+"""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def hold(target: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Non
 
 
 def more_than_held(target: str, ours: Mapping[str, Any]) -> list[str]:
-    """What is worse than Triton's, and was not in the record."""
+    """Figures that are worse than Triton's, and were not in the record."""
     entry = held()[target]
     found = []
     for key, mine in ours.items():

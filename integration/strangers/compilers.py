@@ -74,6 +74,6 @@ def _line(process: subprocess.Popen[str]) -> str:
 
 
 def result(folder: Path, job: Job) -> dict[str, Any]:
-    """What became of a job that was compiled."""
+    """Result of a job that was compiled."""
     found: dict[str, Any] = json.loads(result_of(folder, job).read_text())
     return found

@@ -38,7 +38,9 @@ _NOT_JUDGED = ("registers", "shared", "ms", "loop", "work")
 
 @dataclass(frozen=True)
 class Patterns:
-    """How instructions are known; ``width`` gives the bytes of a thread's access, ``dot`` the products of a dot (0: none), ``rank`` its kind."""
+    """Patterns of instructions; ``width`` gives the bytes of a thread's access, ``dot`` the products of a dot
+    (0: none), ``rank`` its kind.
+    """
 
     load: re.Pattern[str]
     store: re.Pattern[str]
@@ -119,7 +121,7 @@ def _stored(stores: Sequence[str], *, body: Sequence[str], patterns: Patterns) -
 
 
 def _copies_elsewhere(loops: Sequence[Sequence[str]], patterns: Patterns) -> bool:
-    """Whether a loop of other warps copies asynchronously for one that neither loads nor copies."""
+    """True if a loop of other warps copies asynchronously for one that neither loads nor copies."""
     return any(patterns.asynchronous.match(i) for body in loops for i in body)
 
 

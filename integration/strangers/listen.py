@@ -28,7 +28,9 @@ _LIMIT = 60
 
 @dataclass(frozen=True)
 class Pass:
-    """Which ``config`` of each tuner is kept (counted round), whether floats are of 16 bits (``half``), and how many ``features`` heads have."""
+    """Pass over the tuners: the ``config`` of each that is kept (counted round), floats of 16 bits
+    (``half``), and the number of ``features`` of heads.
+    """
 
     config: int = 0
     half: bool = False

@@ -1,4 +1,6 @@
-"""What Inductor gets to write kernels for: models' parts at sizes of models, in both of the usual element types."""
+"""Models for Inductor to write kernels for: models' parts at sizes of models, in both of the usual element
+types.
+"""
 
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-call,misc"
 

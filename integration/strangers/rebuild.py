@@ -63,7 +63,7 @@ def _functions(texts: Sequence[Mapping[str, Any]], stem: Path) -> list[Any]:
 
 
 def _calls(text: Mapping[str, Any]) -> bool:
-    """Whether a function is in the reference ``text``."""
+    """True if a function is in the reference ``text``."""
     ((kind, content),) = text.items()
     if kind == "namespace":
         return any(map(_calls, content.values()))
@@ -73,7 +73,7 @@ def _calls(text: Mapping[str, Any]) -> bool:
 
 
 def _value(text: Mapping[str, Any], made: Sequence[Any]) -> Any:
-    """What a reference means."""
+    """Value of a reference."""
     ((kind, content),) = text.items()
     match kind:
         case "function":

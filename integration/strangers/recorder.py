@@ -24,7 +24,8 @@ _DIVISOR = 16
 
 
 class Recorder:
-    """What is launched and compiled while :meth:`listening`, by key; ``skipped`` counts what cannot be written down, by reason.
+    """Recorder of launches and compiles while :meth:`listening`, by key; ``skipped`` counts those that cannot
+    be recorded, by reason.
 
     ``heard`` is told of every new one.  While ``runs`` is false a launch does nothing but be recorded.
     """

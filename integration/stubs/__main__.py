@@ -15,7 +15,7 @@ _SOURCES = Path(__file__).parents[2] / "packages" / "tri-frontend" / "src"
 
 
 def path_of(module: str) -> Path:
-    """Where the stub of ``module`` stands: beside it."""
+    """Path of the stub of ``module``: beside it."""
     place = _SOURCES.joinpath(*module.split("."))
     return place / "__init__.pyi" if place.is_dir() else place.with_suffix(".pyi")
 

@@ -1,4 +1,4 @@
-"""How a function of the language looks to who calls it: parameters, types, results."""
+"""Signature of a function of the language for its callers: parameters, types, results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Shown:
 
 
 def is_language_function(value: object) -> bool:
-    """Whether kernels call ``value`` as a function of the language."""
+    """True if kernels call ``value`` as a function of the language."""
     return is_builtin(value) or isinstance(value, JITFunction)
 
 
@@ -123,7 +123,7 @@ def _default(value: Any) -> str:
 
 
 def _result_of(function: JITFunction) -> str:
-    """What a function of the language that is written in itself returns: a value, or so many."""
+    """Result annotation of a function of the language that is written in itself: a value, or so many."""
     counts = {
         _count(function, node.value) for node in ast.walk(_tree(function.fn)) if isinstance(node, ast.Return)
     }
@@ -138,7 +138,7 @@ def _tree(function: Callable[..., Any]) -> ast.Module:
 
 
 def _count(function: JITFunction, value: ast.expr | None) -> int:
-    """How many values a return gives."""
+    """Number of values that a return gives."""
     if isinstance(value, ast.Tuple):
         return len(value.elts)
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):

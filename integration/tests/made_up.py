@@ -26,7 +26,7 @@ packages = ["src/{module}"]
 
 
 def git(top: Path, *arguments: str) -> str:
-    """What git says; an error when it fails."""
+    """Output of git; an error if it fails."""
     identity = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
     command = ["git", "-C", str(top), *identity, *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

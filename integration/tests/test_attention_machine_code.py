@@ -1,4 +1,4 @@
-"""What the assembler makes of attention with warps of its own for copies: two dots in flight, and no more than is needed."""
+"""Machine code of attention with a producer partition: two dots in flight, and no more than is needed."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def steady_loop(sass: str) -> list[str]:
 
 
 def places(body: list[str], pattern: str) -> list[int]:
-    """Where instructions are that ``pattern`` finds."""
+    """Places of the instructions that match ``pattern``."""
     return [i for i, x in enumerate(body) if re.search(pattern, x)]
 
 

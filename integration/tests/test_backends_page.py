@@ -31,7 +31,7 @@ SNIPPETS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 class _CTA:
-    """What the op of the page reads of a block of threads."""
+    """State of a CTA that the op of the page reads."""
 
     num_threads = 64
     threads_per_warp = 32

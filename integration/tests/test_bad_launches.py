@@ -17,7 +17,7 @@ from tri_core.errors import ArgumentError, LaunchError, OptionError, TriError, U
 
 
 class Null:
-    """What says that its memory is at 0."""
+    """Array whose memory is at 0."""
 
     dtype, shape, device = tl.float32, (8,), None
 

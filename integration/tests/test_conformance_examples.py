@@ -1,4 +1,4 @@
-"""What documents and generated projects tell people to run of the conformance kit selects cases."""
+"""Commands for the conformance kit in documents and generated projects select cases."""
 
 from __future__ import annotations
 

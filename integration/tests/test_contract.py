@@ -1,4 +1,4 @@
-"""What a backend can say is read by somebody, and the page that tells of it runs."""
+"""Everything that a backend can declare is read, and the page about it runs."""
 
 from __future__ import annotations
 

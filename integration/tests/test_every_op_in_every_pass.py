@@ -108,7 +108,7 @@ def _outside(op: ir.Operation) -> list[ir.Value]:
 
 
 def _argument(type_: ir.Type) -> ir.Type:
-    """What a kernel is given to make a value of ``type_`` of."""
+    """Argument type of a kernel from which a value of ``type_`` can be made."""
     if isinstance(type_, ir.RankedTensorType):
         return type_.element_type
     return ir.IntegerType.get_signless(32) if str(type_).startswith("!ttg.") else type_
@@ -178,7 +178,7 @@ def _print(value: ir.Value) -> None:
 
 
 def _refused(module: ir.Module, step: Pass) -> bool:
-    """Whether ``step`` refuses ``module`` as an error of ours; what it leaves is verified otherwise."""
+    """True if ``step`` refuses ``module`` with an error of ours; otherwise its result is verified."""
     try:
         step.apply(module, _CONTEXT)
     except TriError:

@@ -63,7 +63,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 class Screen:
-    """What a reader sees and does; ``column`` is a stage's name."""
+    """Page as a reader sees and uses it; ``column`` is a stage's name."""
 
     def __init__(self, driver: Any) -> None:
         self.driver = driver

@@ -1,4 +1,4 @@
-"""What images say that they take is what a launch passes; another image is refused before it runs."""
+"""Parameters in images equal those that a launch passes; another image is refused before it runs."""
 
 from __future__ import annotations
 

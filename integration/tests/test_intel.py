@@ -394,7 +394,9 @@ def test_high_halves_under_a_mask(dtype: str, count: int) -> None:
 
 
 def test_no_builtin_multiplies_64_bits_by_64() -> None:
-    """What the OpenCL CPU runtime computes wrong in masked lanes is in no module."""
+    """No module has a 64-bit multiplication by a builtin, which the OpenCL CPU runtime computes wrong in
+    masked lanes.
+    """
     signature = {"x_ptr": "*u64", "y_ptr": "*u64", "o_ptr": "*u64", "N": "constexpr"}
     source = tri.ASTSource(high_matmuls, signature, {"N": 64})
     for arch in ("opencl-cpu", "pvc"):

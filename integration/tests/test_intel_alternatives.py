@@ -1,4 +1,6 @@
-"""What docs/design/intel.md says of instructions that the backend does not use, against the driver's compiler."""
+"""Statements of docs/design/intel.md on instructions that the backend does not use, against the driver's
+compiler.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the table of Intel's devices says of SPIR-V extensions, held against the driver's own compiler."""
+"""SPIR-V extensions in the table of Intel's devices, against the driver's own compiler."""
 
 from __future__ import annotations
 

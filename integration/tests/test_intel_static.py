@@ -1,4 +1,4 @@
-"""What kernels are on Intel GPUs: no worse than recorded, and what the goals say."""
+"""Kernels on Intel GPUs: no worse than recorded, and as the goals require."""
 
 from __future__ import annotations
 

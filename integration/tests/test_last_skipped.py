@@ -16,7 +16,7 @@ FILES = {
 
 
 def run(folder: Path, *arguments: str) -> str:
-    """What ``pytest`` prints of the tests in ``folder``."""
+    """Output of ``pytest`` for the tests in ``folder``."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-p", "no:hypothesispytest", *arguments],
         cwd=folder,

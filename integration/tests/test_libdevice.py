@@ -60,7 +60,7 @@ KERNELS = [of_one, of_two, of_three, of_four]
 
 
 def computed(name: str, *args: np.ndarray) -> np.ndarray:
-    """What libdevice function ``name`` gives for arrays of N."""
+    """Result of libdevice function ``name`` for arrays of N."""
     wanted = [a.dtype for a in args]
     result = next(r for o, r in SIGNATURES[name] if [np.dtype(NUMPY[d.name]) for d in o] == wanted)
     out = np.full(len(args[0]), 77, NUMPY[result.name])

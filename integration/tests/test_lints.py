@@ -146,7 +146,7 @@ def test_clean_package_has_no_findings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trick", ["noqa: E402", "sys.path.insert(0, str(Path"])
 def test_tests_import_their_helpers_plainly(trick: str) -> None:
-    """What tests of a package share stands in ``tests/helpers``, which pytest's ``pythonpath`` names."""
+    """Helpers that tests of a package share stand in ``tests/helpers``, which pytest's ``pythonpath`` names."""
     found = [
         str(path.relative_to(TOP))
         for path in TOP.glob("packages/*/tests/**/*.py")

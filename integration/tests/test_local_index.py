@@ -47,7 +47,7 @@ def install(environment: Environment, index: str, *what: str) -> str:
 
 
 def lines_of_readme(name: str) -> list[str]:
-    """What the README of a package tells people to install."""
+    """Install commands in the README of a package."""
     text = (TOP / "packages" / name / "README.md").read_text()
     return re.findall(r"^ *pip install ([^#\n]+)", text, flags=re.MULTILINE)
 

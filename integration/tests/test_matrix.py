@@ -125,7 +125,7 @@ def test_a_range_that_promises_too_much_is_found(made: MadeUp) -> None:
 
 
 def _check_alone_afterwards(session: Session) -> None:
-    """What is added to an environment, and what is missing from it, is noticed."""
+    """Additions to an environment, and packages missing from it, are noticed."""
     (newest, _) = session.pairings([MINE])
     environment = Environment(session.environments / newest.folder)
     environment.check_alone(newest.versions)

@@ -78,7 +78,7 @@ def coherence(m: Any, out: Any, N: tl.constexpr) -> None:
 
 
 def _outcomes(kernel: Any, target: str, programs: int, show: Any, **options: Any) -> set[Any]:
-    """What ``show`` makes of the output under each seed."""
+    """Results of ``show`` for the output under each seed."""
     found = set()
     for seed in _SEEDS:
         memory, out = np.zeros(256, np.int32), np.full(512, -1, np.int32)

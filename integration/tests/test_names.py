@@ -60,7 +60,7 @@ def test_signature(section, name, shown):
 
 
 def test_every_name_of_the_language_is_probed():
-    """What has no probe is used on the host, or is a type or value that other probes use."""
+    """Names without a probe are used on the host, or are types or values that other probes use."""
     host = {"tl.make_block_ptr", "tl.semantic", "tl.str_to_ty", "tl.void", "tl.tensor_descriptor.block_shape"}
     host |= {"tl.tensor_descriptor.block_type", "tl.tensor_descriptor.dtype"}
     sections = [s for s in reference() if s.startswith("tl") and s != "tl.dtype"]

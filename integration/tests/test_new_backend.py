@@ -61,7 +61,7 @@ def walk(folder: Path, lines: list[str], **variables: str) -> Iterator[tuple[str
 def output(
     fresh_environment: Environment, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, str]]:
-    """What each command of the walk prints in an environment with wheels of tri; nox has its own test."""
+    """Output of each command of the walk in an environment with wheels of tri; nox has its own test."""
     lines = [OFFLINE.get(line, line) for line in commands()]
     binaries = fresh_environment.root / "bin"
     variables = {

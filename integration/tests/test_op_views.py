@@ -1,4 +1,4 @@
-"""What passes ask of each op that is declared: its view, its access and its dot are as the op's class has them."""
+"""Queries of passes on each declared op: its view, its access and its dot are as the op's class has them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _names(kind: type[Any]) -> list[str]:
 
 
 def _sizes(op: ir.Operation, kind: type[Any]) -> list[int]:
-    """How many operands each name has, where at most one may have any number."""
+    """Number of operands of each name, where at most one may have any number."""
     fixed = [
         field.variadicity.name == "single" for field in kind._fields if isinstance(field, ext.OperandDef)
     ]

@@ -133,7 +133,7 @@ def test_a_fault_that_the_natural_order_hides(
 
 
 def test_an_error_names_the_order_that_repeats_it() -> None:
-    """What fails in another order alone."""
+    """A failure in another order alone."""
     with (
         tri.target(_TARGET),
         tri.simulation(report=False, schedules=_ORDERS),

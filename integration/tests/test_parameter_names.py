@@ -54,7 +54,7 @@ def made(folder: Path, names: list[str], default: str = "None") -> Any:
 
 
 def distinct(names: list[str]) -> bool:
-    """Whether Python takes them for different names: it normalises them."""
+    """True if Python takes them for different names: it normalises them."""
     try:
         compile(f"def f({', '.join(names)}): pass", "<names>", "exec")
     except SyntaxError:

@@ -134,7 +134,7 @@ FAULTS = {
 
 
 def _wrong(number: int, fault: Fault) -> str | None:
-    """What is wrong with a kernel of seed 0, which is left out when it can't show the fault."""
+    """Error of a kernel of seed 0, which is left out if it can't show the fault."""
     kernel = seeded(0, number)
     wanted = set(fault.productions.split())
     if wanted and not wanted & kernel.productions:

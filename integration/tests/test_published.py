@@ -200,7 +200,9 @@ def test_tuned_kernels_keep_one_configuration() -> None:
 
 
 def test_kernels_take_no_more_than_tritons() -> None:
-    """What is recorded of published kernels' machine code, held by ``nox -s published``: spills and CTAs beside Triton's."""
+    """Recorded figures of published kernels' machine code, held by ``nox -s published``: spills and CTAs
+    beside Triton's.
+    """
     from integration.published.code.cases import read
 
     record = json.loads((Path(published_code.__file__).parent / "figures.json").read_text())
@@ -247,7 +249,9 @@ def test_operators_are_judged() -> None:
 
 @pytest.mark.parametrize("name", ["mul.Tensor", "relu_", "gt.Tensor_out", "sigmoid_backward"])
 def test_arguments_of_pytorchs_operators(name: str) -> None:
-    """What PyTorch's samples give is taken by PyTorch's operator itself, and another operator's results are seen."""
+    """Arguments from PyTorch's samples are taken by PyTorch's operator itself, and another operator's results
+    are detected.
+    """
     from integration.published.operators import aten
 
     found = aten.calls(name, {"mul.Tensor": [((torch.ones(2, 3), torch.full((3,), 2.0)), {})]})

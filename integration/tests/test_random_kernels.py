@@ -47,7 +47,7 @@ _FOUND = sorted((Path(random_kernels.__file__).parent / "found").glob("*.json"))
     "part", [*range(6), *(pytest.param(part, marks=pytest.mark.slow) for part in range(6, 12))]
 )
 def test_targets_agree(part: int) -> None:
-    """What a target refuses is left out; the sweep of ``nox -s random`` counts it."""
+    """Agreement of targets; refusals are left out, the sweep of ``nox -s random`` counts them."""
     for number in range(25 * part, 25 * (part + 1)):
         check(seeded(20261120, number), _EVERYWHERE, lambda target, error: None)
 

@@ -80,7 +80,7 @@ _MOST = 60
 
 
 def _is_wrong(number: int) -> bool:
-    """Whether a kernel of seed 0 leaves something wrong, or ends in an error."""
+    """True if a kernel of seed 0 leaves wrong results, or ends in an error."""
     kernel = PROGRAMS.seeded(0, number)
     try:
         found = PROGRAMS.run(kernel, _TARGET)

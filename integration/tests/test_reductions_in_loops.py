@@ -1,4 +1,4 @@
-"""What loops carry may be read twice: reductions in loops with second uses of everything, against NumPy."""
+"""Loop-carried values may be read twice: reductions in loops with second uses of everything, against NumPy."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def accumulate(x_ptr, out_ptr, other_ptr, steps, USE: tl.constexpr, M: tl.conste
 
 
 def expected(x: np.ndarray, use: str) -> tuple[np.ndarray, np.ndarray]:
-    """What the kernel stores, in float64."""
+    """Expected output of the kernel, in float64."""
     acc, other = np.zeros(M), np.zeros(M)
     for v in x.astype(np.float64):
         s = v.sum(axis=1)

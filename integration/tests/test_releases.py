@@ -398,7 +398,7 @@ def test_a_release_is_recorded_and_the_tree_goes_on(made: MadeUp, tmp_path: Path
 
 
 def test_a_bound_is_raised_to_the_next_release_first(made: MadeUp, tmp_path: Path) -> None:
-    """What the release after the oldest has does not exclude it."""
+    """A feature of the release after the oldest does not exclude it."""
     _edit("tri-runtime/src/tri_runtime/launch.py", "launch", "launch_all")(made)
     record(Repository(made.top, tmp_path / "one"), "tri-runtime", made.commit())
     _edit(

@@ -198,7 +198,7 @@ NEVER: dict[str, str] = {
 
 
 def said(name: str) -> list[Remark]:
-    """What the pass says of its case."""
+    """Remarks of the pass about its case."""
     case = DECLINES[name]
     with remarks() as found:
         optimize(case.text, case.passes(name), path="kernel.py", target=case.target, options=case.options)

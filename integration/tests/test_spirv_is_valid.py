@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(VALIDATOR is None, reason="spirv-val is not inst
 
 
 def complaints(module: bytes) -> str:
-    """What the validator says; nothing for a valid module."""
+    """Output of the validator; empty for a valid module."""
     assert VALIDATOR is not None
     done = subprocess.run([VALIDATOR, "--target-env", "spv1.4", "-"], input=module, capture_output=True)
     words = (done.stdout + done.stderr).decode().strip()

@@ -1,4 +1,4 @@
-"""Which passes of the shared middle stand in the stages of which target: those for its hardware."""
+"""Passes of the shared middle in the stages of each target: those for its hardware."""
 
 from __future__ import annotations
 

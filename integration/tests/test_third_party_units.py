@@ -68,7 +68,7 @@ BLOCK_PARTS: Mapping[int, Parts] = {
 
 
 def layout_of(parts: Parts) -> LinearLayout:
-    """What ``parts`` say."""
+    """Layout that ``parts`` give."""
     layout = LinearLayout.identity1d(1, REGISTER, "dim0") * LinearLayout.identity1d(1, LANE, "dim1")
     for size, place, dim in parts:
         layout *= LinearLayout.identity1d(size, place, dim)

@@ -1,4 +1,4 @@
-"""Which warnings end a test: ours, and what NumPy says of our arithmetic; never what a third party announces."""
+"""Warnings that end a test: ours, and NumPy's about our arithmetic; never a third party's announcements."""
 
 from __future__ import annotations
 

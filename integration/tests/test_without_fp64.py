@@ -44,7 +44,7 @@ def _narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def computed(name: str, *args: Array, result: np.dtype[Any] = F4) -> Array:
-    """What libdevice's ``name`` gives for fp32 and integers; its kernel holds no 64-bit float."""
+    """Result of libdevice's ``name`` for fp32 and integers; its kernel holds no 64-bit float."""
     out = np.full(N, 77, result)
     made = KERNELS[len(args)][(1,)](out, *args, F=getattr(libdevice, name), N=N)
     assert "f64" not in made.asm["ttir"]

@@ -37,7 +37,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def conformance(session: nox.Session) -> None:
-    """What kernels compute, in the simulator: ``nox -s conformance -- --sample 1`` runs every case."""
+    """Run the conformance kit in the simulator: ``nox -s conformance -- --sample 1`` runs every case."""
     session.install(".[test]")
     asked = session.posargs or ["--sample=20"]
     levels = "--level=language,programs,runtime"

@@ -49,7 +49,7 @@ def page() -> str:
 
 
 def _missing(module: str) -> str | None:
-    """Why ``module`` cannot be imported, as its error says it; None where it can be."""
+    """Reason that ``module`` cannot be imported, in its error's words; None if it can be."""
     try:
         importlib.import_module(module)
     except ImportError as error:
@@ -91,7 +91,7 @@ def _lost(value: Any, entry: dict[str, Any]) -> list[str]:
 
 
 def _section(module: str, rows: list[tuple[str, str, str]]) -> str:
-    """What is there, then a row for each thing that is said of names that are not."""
+    """Section of a module: its present names, then a row for each statement on absent ones."""
     lines = [f"## `{module}`", ""]
     groups: dict[tuple[str, str], list[str]] = {}
     for name, word, what in rows:

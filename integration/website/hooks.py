@@ -1,4 +1,4 @@
-"""What mkdocs calls: pages that are made, and links that lead out of docs/."""
+"""Hooks that mkdocs calls: pages that are made, and links that lead out of docs/."""
 
 from __future__ import annotations
 

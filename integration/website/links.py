@@ -22,7 +22,7 @@ def _prose(text: str) -> str:
 
 
 def targets(text: str) -> Iterator[str]:
-    """What a page of ``text`` links to, code left out and places within pages cut off."""
+    """Link targets of a page of ``text``, without code, and without places within pages."""
     for found in _LINK.finditer(_prose(text)):
         if "://" not in found[2] and not found[2].startswith(("#", "mailto:")):
             yield found[2].partition("#")[0]

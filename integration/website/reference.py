@@ -65,7 +65,9 @@ def _elsewhere(tree: ast.Module) -> set[str]:
 
 
 def public_names(module: str) -> list[str]:
-    """What ``__all__`` of ``module`` (or of its stub) names, modules left out; ValueError if it is no list of strings."""
+    """Names in ``__all__`` of ``module`` (or of its stub), modules left out; ValueError if it is no list of
+    strings.
+    """
     for file in _files(module):
         tree = parsed(file)
         for node in tree.body:

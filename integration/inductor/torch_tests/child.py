@@ -27,7 +27,7 @@ _SKIPPED = "skipped"
 
 
 def is_regular(outcome: dict[str, Any]) -> bool:
-    """Whether the test of ``outcome`` ran, and as its writer wants."""
+    """True if the test of ``outcome`` ran, with the result that its writer expects."""
     return outcome.get("said") == "passed"
 
 
@@ -124,7 +124,7 @@ def _is_module(name: str) -> bool:
 
 
 def _imports(tree: ast.Module) -> Iterator[ast.ImportFrom]:
-    """What is imported where the module is, under conditions too."""
+    """Imports at module level, under conditions too."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()

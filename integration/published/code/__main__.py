@@ -36,7 +36,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _original(python: str, packages: Path, cases: Sequence[Case]) -> dict[str, dict[str, int]]:
-    """What Triton's machine code takes, by case."""
+    """Resources of Triton's machine code, by case."""
     from integration.published.code.measure import Figures, registers_of
 
     found = subprocess.run(

@@ -53,7 +53,7 @@ def function_of(case: Case, folder: Path) -> Any:
 
 
 def source_of(make: Any, kernel: Any, case: Case) -> Any:
-    """What ``make`` (``ASTSource`` of either compiler) gives for ``case``."""
+    """Source of ``case`` by ``make`` (``ASTSource`` of either compiler)."""
     signature = {name: case.types.get(name, "constexpr") for name in kernel.arg_names}
     language = importlib.import_module(f"{make.__module__.partition('.')[0]}.language")
     constants = {name: _constant(text, language) for name, text in case.constants.items()}

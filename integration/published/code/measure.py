@@ -1,4 +1,4 @@
-"""What machine code of a kernel takes, and ours of each case."""
+"""Resources of a kernel's machine code, and ours of each case."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ class Figures:
         return cls(shared, registers, spilled, len(_COPIES.findall(text)), outstanding(text), room)
 
     def worse_than(self, record: Mapping[str, int]) -> list[str]:
-        """What is worse than in ``record``, in words; registers, and a few spills, are a matter of the version of ptxas."""
+        """Figures that are worse than in ``record``, in words; registers, and a few spills, depend on the
+        version of ptxas.
+        """
         now = asdict(self)
         larger = [n for n, more in (("shared", 0), ("spills", _FEW_SPILLS)) if now[n] > record[n] + more]
         fewer = [n for n in ("copies", "outstanding") if now[n] < record[n]]

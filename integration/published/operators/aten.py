@@ -88,7 +88,7 @@ class Recorder(TorchDispatchMode):
 
 
 def _something(made: Any) -> bool:
-    """Whether results have elements."""
+    """True if results have elements."""
     tensors = [t for t in tree_flatten(made)[0] if isinstance(t, torch.Tensor)]
     return not tensors or any(t.numel() for t in tensors)
 
@@ -106,7 +106,7 @@ def _looks(args: Any, kwargs: Any) -> list[Any]:
 
 
 def _worth_keeping(kept: list[Call], args: Any, kwargs: Any) -> bool:
-    """Whether the tensors are small and not empty, dense, and the call is unlike those that are kept."""
+    """True if the tensors are small and not empty, dense, and the call is unlike those that are kept."""
     tensors = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
     if any(t.layout != torch.strided or t.is_quantized or t.is_complex() or t.is_nested for t in tensors):
         return False
@@ -277,7 +277,7 @@ def _fitted(schema: Any, call: Call) -> Call | None:
 
 
 def _is_default(argument: Any, value: Any) -> bool:
-    """Whether ``value`` is what ``argument`` is without being given: PyTorch hands over no such ones at the end."""
+    """True if ``value`` is the default of ``argument``: PyTorch omits defaults at the end."""
     if not argument.has_default_value() or isinstance(value, torch.Tensor):
         return False
     return type(value) is type(argument.default_value) and bool(value == argument.default_value)
@@ -363,7 +363,7 @@ def against_pytorch(
 
 
 def asked(operator: Any, call: Call) -> Any:
-    """What PyTorch's operator gives; its output is of booleans where it takes no other."""
+    """Result of PyTorch's operator; its output is of booleans if it takes no other."""
     args, kwargs = call
     try:
         return operator(*args, **kwargs)

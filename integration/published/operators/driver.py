@@ -51,7 +51,7 @@ def verdicts(package: str, folder: Path, *, every: int = 1) -> Iterator[Record]:
 
 
 def _interpreted(package: str, folder: Path, name: str) -> str:
-    """What tri's interpreter, which checks each access to memory, says of an operator that ended the process."""
+    """Report of tri's interpreter, which checks each access to memory, on an operator that ended the process."""
     for line in _lines(package, folder, 0, 1, name, interpret=True):
         if isinstance(line, str) and line.startswith(END):
             record = json.loads(line.removeprefix(END))

@@ -109,7 +109,7 @@ _FAMILIES: Mapping[str, Callable[[], dict[str, Callable[[], Any]]]] = {
 
 
 def known(name: str, family: str) -> dict[str, Callable[[], Any]]:
-    """What makes each argument of the operator ``name``."""
+    """Makers of the arguments of the operator ``name``, by argument."""
     made = dict(recipes.attention)
     made["g"] = _decays if family in _FEATURES else _decay
     made["gk"] = made["w"] = _decays

@@ -1,4 +1,4 @@
-"""What an operator of a package is, how it is run, and what can become of it."""
+"""Records of an operator of a package, its execution, and its possible verdicts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of an operator: its state, the largest relative error, the reason where it is not right."""
+    """Verdict on an operator: its state, the largest relative error, the reason if it is not right."""
 
     package: str
     name: str
@@ -110,7 +110,7 @@ def _state(error: BaseException) -> str:
 
 
 def declines(error: BaseException) -> bool:
-    """Whether a package's own check says in words that it does not take such arguments."""
+    """True if a package's own check says in words that it does not take such arguments."""
     if isinstance(error, NotImplementedError):
         return not isinstance(error, TriError)
     place = traceback.extract_tb(error.__traceback__)[-1].filename

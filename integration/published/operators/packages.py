@@ -13,7 +13,7 @@ PACKAGES = ("conch-triton-kernels", "fla-core", "flag-gems", "mlstm-kernels")
 
 @dataclass(frozen=True)
 class Defect:
-    """What a package does, the same on every device, and what shows that it is the package's own.
+    """Defect of a package, the same on every device, and evidence that it is the package's own.
 
     ``interpreted``: Triton 3.9's own interpreter, without tri, gives the same error or the same wrong numbers.
     Else ``shown`` says in which line, or which check says so.
@@ -25,7 +25,7 @@ class Defect:
 
     @property
     def evidence(self) -> str:
-        """What shows it, as the page has it."""
+        """Evidence, in the page's words."""
         same = "the same in Triton's own interpreter" if self.interpreted else ""
         return "; ".join(t for t in (same, self.shown) if t)
 

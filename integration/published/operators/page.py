@@ -34,7 +34,9 @@ def told(record: Record) -> str:
 
 
 def share(records: Sequence[Record]) -> tuple[int, int]:
-    """How many operators are right, and of how many: all but those that the package declines or does wrongly itself."""
+    """Number of operators that are right, and number of all except those that the package declines or
+    computes wrongly itself.
+    """
     counted = [r for r in records if told(r) not in (_OWN, _DECLINES)]
     return sum(r["state"] == _RIGHT for r in counted), len(counted)
 

@@ -1,4 +1,4 @@
-"""Where the operators of each package come from."""
+"""Sources of the operators of each package."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _result(kind: str) -> str:
 
 
 def _imprecise(d: Draft, kind: str, depth: int) -> int:
-    """How many products may be summed short: of fp8 always few enough for sums that are exact."""
+    """Number of products that may be summed short: of fp8 always few enough for sums that are exact."""
     return d.choose((32, depth)) if kind in _FLOAT8 and depth >= 32 else 0
 
 

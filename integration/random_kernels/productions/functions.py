@@ -1,4 +1,4 @@
-"""What targets may round differently: it goes to a store, with a tolerance, and nowhere else."""
+"""Results that targets may round differently: they go to a store, with a tolerance, and nowhere else."""
 
 from __future__ import annotations
 

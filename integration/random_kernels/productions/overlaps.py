@@ -49,7 +49,7 @@ def _shifted(d: Draft) -> None:
 
 
 def _back(d: Draft) -> None:
-    """What a program stored, it loads again: at once, or after iterations that did so; no barrier stands between."""
+    """Load what the program stored: at once, or after iterations that did so, without a barrier between."""
     x = _narrow(d)
     d.step(
         "read_back", (x,), x.dtype, x.shape,

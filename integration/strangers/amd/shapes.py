@@ -39,5 +39,5 @@ def repeated(count: int, value: int) -> torch.Tensor:
 
 
 def ends(length: int) -> torch.Tensor:
-    """Where sequences of ``length`` end, behind a 0, in i32: shape (BATCH + 1,)."""
+    """Ends of sequences of ``length``, behind a 0, in i32: shape (BATCH + 1,)."""
     return torch.arange(0, BATCH + 1, dtype=torch.int32) * length

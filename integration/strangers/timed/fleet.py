@@ -23,7 +23,7 @@ _START, _REQUEST = 240.0, 80.0
 
 
 class Setting:
-    """What all processes of a run have in common."""
+    """Common setting of all processes of a run."""
 
     def __init__(self, packages: Path, place: Path, device: str, *, wide: bool, other: str = "") -> None:
         self.packages, self.place, self.device, self.wide = packages, place, device, wide
@@ -31,7 +31,7 @@ class Setting:
         self.other = other
 
     def command(self, implementation: str) -> list[str]:
-        """What starts a process."""
+        """Command that starts a process."""
         python = self.other if implementation == "triton" and self.other else sys.executable
         kept = self.place / "kept" / implementation
         command = [python, "-W", "ignore", "-m", "integration.strangers.timed.worker", implementation]

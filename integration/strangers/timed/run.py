@@ -30,7 +30,9 @@ _LEVELS, _SMALLER = (1, 2), frozenset({"fails", "ends the process"})
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is run where: ``part`` of ``parts`` of the units whose names hold one of ``names``, until ``minutes`` are over."""
+    """Plan of a run: ``part`` of ``parts`` of the units whose names hold one of ``names``, until ``minutes``
+    are over.
+    """
 
     setting: Setting
     out: Path

@@ -1,4 +1,4 @@
-"""What times and errors of both implementations come to."""
+"""Summary of times and errors of both implementations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Row:
     reason: str = ""
 
     def as_record(self) -> dict[str, Any]:
-        """What is written down."""
+        """Record to write."""
         return asdict(self) | {"verdict": verdict(self)}
 
 

@@ -37,7 +37,7 @@ _INDEXED = ("gather", "index", "scatter", "take")
 
 @dataclass(frozen=True)
 class Result:
-    """What a call made, nested as it gave it, with the error that is allowed of it."""
+    """Results of a call, nested as returned, with the tolerated error."""
 
     name: str
     value: Any

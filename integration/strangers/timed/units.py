@@ -1,4 +1,4 @@
-"""What is timed: operators of packages and published cases, each a few trials on one device."""
+"""Units to time: operators of packages and published cases, each a few trials on one device."""
 
 from __future__ import annotations
 

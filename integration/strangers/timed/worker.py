@@ -116,7 +116,7 @@ class Worker:
         return {"times": clock.by_kernel(run, self._names(), self.device, repeats)}
 
     def _kernels(self) -> Iterator[Any]:
-        """What was compiled in this process."""
+        """Kernels compiled in this process."""
         for function in self.functions:
             for caches in list(getattr(function, "device_caches", {}).values()):
                 yield from list((caches[0] if isinstance(caches, tuple) else caches).values())

@@ -23,7 +23,7 @@ Body = Callable[[Builder, ToyPrimitives], ir.Value]
 
 
 def simulated(body: Body, *, warps: int = 2, grid: tuple[int, int, int] = (1, 1, 1)) -> npt.NDArray[np.int32]:
-    """What each of ``32 * warps`` threads computes, in the simulator."""
+    """Result of each of ``32 * warps`` threads, in the simulator."""
     out = np.full(32 * warps, -1, np.int32)
     with mlir.session(), ir.Location.unknown():
         module = _kernel(body, warps)

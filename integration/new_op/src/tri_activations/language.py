@@ -1,4 +1,4 @@
-"""What kernels call: ``tl.extra.act.square(x)``."""
+"""Functions for kernels: ``tl.extra.act.square(x)``."""
 
 import tri.language as tl
 

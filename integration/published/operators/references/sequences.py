@@ -116,14 +116,14 @@ def wall_attn_decode(
 
 
 def _turned(readout: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
-    """How strongly each frequency takes part in each row of ``readout``: (heads, rows, frequencies), complex."""
+    """Weight of each frequency in each row of ``readout``: (heads, rows, frequencies), complex."""
     period = readout.shape[-1]
     waves = torch.exp(1j * torch.arange(period, dtype=angle.dtype)[:, None] * angle)
     return readout.to(waves.dtype) @ (waves * _lengths(period, angle))
 
 
 def _lengths(period: int, angle: torch.Tensor) -> torch.Tensor:
-    """What makes the waves of a period vectors of length 1."""
+    """Scales by which the waves of a period become vectors of length 1."""
     return torch.where(angle == 0, period**-0.5, (2 / period) ** 0.5).to(angle.dtype)
 
 

@@ -73,7 +73,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
 
 @hookimpl
 def tri_policy(target: Target, options: CommonOptions) -> Policy:
-    """What the optimizer is told about the device."""
+    """Policy of the device for the optimizer."""
     del target, options
     from tri_backend_toy.pipeline import POLICY
 
@@ -108,7 +108,7 @@ def tri_runtime(device_kind: str) -> Runtime:
 
 @hookimpl
 def tri_conformance(target: Target) -> ConformanceProfile:
-    """What is missing, as ``conformance.toml`` says."""
+    """Conformance profile; unsupported features are listed in ``conformance.toml``."""
     from pathlib import Path
 
     from tri_core.conformance import read_profile

@@ -35,7 +35,7 @@ class ToyPrimitives(Primitives):
         return ADDRESS_SPACES[name]
 
     def kernel_attributes(self, name: str) -> Mapping[str, ir.Attribute]:
-        """How the device's compiler knows a kernel, and its number of threads."""
+        """Attributes by which the device's compiler knows a kernel, and its number of threads."""
         text, array = ir.StringAttr.get, ir.ArrayAttr.get
         threads = text(str(self.num_warps * self.threads_per_warp))
         given = [text("toy-kernel"), array([text("toy-threads"), threads])]

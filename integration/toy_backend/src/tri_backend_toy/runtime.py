@@ -122,7 +122,7 @@ class ToyRuntime(RuntimeBase):
         return kernel
 
     def launcher(self, kernel: LoadedKernel, image: KernelImage) -> Launch:
-        """What a launch calls: everything that does not change from one launch to the next is done here."""
+        """Launcher of a kernel: everything that does not change from one launch to the next is done here."""
         if not isinstance(kernel, DriverKernel):
             raise InternalError(f"{type(kernel).__name__} was loaded by another runtime")
         metadata, device = image.metadata, kernel.device

@@ -127,7 +127,7 @@ class _Launch:
         self.failures: list[Exception] = []
 
     def thread(self, entry: Callable[[int], None], arguments: int, number: int) -> None:
-        """What thread ``number`` does: its part of each block, x fastest."""
+        """Run thread ``number``: its part of each block, x fastest."""
         _here.launch, _here.number = self, number
         for z, y, x in itertools.product(*map(range, reversed(self.grid))):
             _here.program = (x, y, z)

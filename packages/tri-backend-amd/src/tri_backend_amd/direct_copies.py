@@ -65,7 +65,7 @@ class DirectCopies(TypedFields):
         self._copies.check(target)
 
     def suits(self, load: ir.Operation, axes: AxisInfos, rules: LayoutRules) -> bool:
-        """Whether ``load`` gives a matrix that is to be issued ahead."""
+        """True if ``load`` gives a matrix that is to be issued ahead."""
         return ThroughRegisters().suits(load, axes, rules)
 
     def pipeline(self, asked: PipelinedLoop) -> None:
@@ -74,7 +74,7 @@ class DirectCopies(TypedFields):
 
 
 def _is_copied(asked: PipelinedLoop) -> bool:
-    """Whether the loads of the loop are to be copies: whether they can be, and more of them are then under way."""
+    """True if the loads of the loop are to be copies: they can be, and more of them are then in flight."""
     banks, loads = Banks.of(asked.target), asked.loads.loads
     if not all(_is_straight(load, banks) for load in loads):
         return False
@@ -96,7 +96,9 @@ def _under_way(room: Room, rings: Rings, registers: int, iterations: int) -> int
 
 
 def is_copy(load: ir.Operation) -> bool:
-    """Whether ``load`` is of a small array, is zero where it is masked, and gives a matrix to operands of dots alone."""
+    """True if ``load`` is of a small array, is zero where it is masked, and its matrix is used only as dot
+    operands.
+    """
     info = tensor_info(load.results[0].type)
     if not isa(load, LoadOp) or info is None or info.rank != 2 or reads_again(load):
         return False
@@ -109,13 +111,13 @@ def is_copy(load: ir.Operation) -> bool:
 
 
 def _converted(value: ir.Value) -> ir.Value:
-    """What ``value`` is a conversion of, if it is one."""
+    """Source of the conversion that ``value`` is, or ``value`` itself."""
     op = defining_op(value, ConvertLayoutOp)
     return value if op is None else _converted(source_of(op))
 
 
 def _users(value: ir.Value) -> list[ir.Operation]:
-    """Who reads ``value``; not conversions that nobody reads, which are there until layouts settle."""
+    """Users of ``value``, without conversions that have no use, which exist until layouts settle."""
     users = [use.owner.operation for use in value.uses]
     return [user for user in users if not isa(user, ConvertLayoutOp) or _users(user.results[0])]
 
@@ -141,7 +143,7 @@ def straight(
 
 
 def _is_straight(load: ir.Operation, banks: Banks) -> bool:
-    """Whether ``load`` has the layout of the buffer that it gets."""
+    """True if ``load`` has the layout of its destination buffer."""
     info = tensor_info(load.results[0].type)
     if info is None or not is_copy(load):
         return False

@@ -1,4 +1,4 @@
-"""What dots on either matrix unit have in common: operands as LLVM's words, the encoding of the result."""
+"""Common part of dots on either matrix unit: operands as LLVM's words, the encoding of the result."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _passes(target: Target, options: CommonOptions) -> Mapping[str, Sequence[Pas
 
 
 def policy(target: Target, options: CommonOptions) -> DefaultPolicy:
-    """What the shared passes know of ``target``: its matrix instructions."""
+    """Policy of ``target`` for the shared passes: its matrix instructions."""
     own = amd_options(options)
     if target.has("wmma"):
         return wmma_policy(target.key.arch)

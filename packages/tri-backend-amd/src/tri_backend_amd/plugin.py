@@ -50,7 +50,7 @@ def tri_backends() -> Sequence[BackendInfo]:
 
 @hookimpl
 def tri_knobs() -> Sequence[KnobGroup]:
-    """Where the tools are."""
+    """Knobs for the paths of tools."""
     from tri_backend_amd.knobs import KNOBS
 
     return [KNOBS]
@@ -202,7 +202,7 @@ def tri_loop_estimates(
 
 @hookimpl
 def tri_conformance(target: Target) -> ConformanceProfile:
-    """What is missing stands in ``conformance.toml``."""
+    """Conformance profile; unsupported features are listed in ``conformance.toml``."""
     from pathlib import Path
 
     from tri_core.conformance import read_profile

@@ -1,4 +1,4 @@
-"""What a kernel may ask about the target: ``tl.target_info.is_hip()`` and its like."""
+"""Compile-time queries about the target: ``tl.target_info.is_hip()`` and its like."""
 
 from __future__ import annotations
 

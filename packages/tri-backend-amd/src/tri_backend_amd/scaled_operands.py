@@ -1,4 +1,6 @@
-"""What a scaled dot (``tt.dot_scaled``) says of its operands, for whoever does it: by an instruction, or by conversions and a plain dot."""
+"""Operands of a scaled dot (``tt.dot_scaled``), decoded for both lowerings: by an instruction, or by
+conversions and a plain dot.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,14 @@ class ScaledOperand:
 
     @property
     def is_small(self) -> bool:
-        """Whether its elements have fewer bits than what is multiplied by plain instructions."""
+        """True if its elements have fewer bits than those of plain instructions."""
         return source_of(int(self.format)) is not None
 
     @property
     def is_scaled(self) -> bool:
-        """Whether it is what microscaling formats are: small numbers, those of 4 bits packed along k, and an e8m0 for each 32 of them."""
+        """True if it is in a microscaling format: small numbers, those of 4 bits packed along k, and an e8m0
+        for each 32 of them.
+        """
         if not self.is_small or self.scale is None or not self.k_pack:
             return False
         integers = isinstance(self.scale.type.element_type, ir.IntegerType)

@@ -1,4 +1,4 @@
-"""Where linker, assembler and disassembler come from: a knob, ROCm, the search path, or a package of PyPI.
+"""Search for linker, assembler and disassembler: a knob, ROCm, the search path, or a package of PyPI.
 
 Every compile needs a linker, and any ``ld.lld`` since LLVM 16 is one.  Only edited assembly needs an assembler, and
 a disassembler (which PyPI lacks) only who asks for the disassembly.

@@ -44,7 +44,7 @@ _NATIVE_FLOATS = {"f16", "f32", "f64"}
 
 
 class Builder:
-    """Where ops are created: an insertion point, a location, and caches of types and constants.
+    """Builder of ops: an insertion point, a location, and caches of types and constants.
 
     Constants go to the function's entry block, once each.  ``contract`` lets float multiplications and
     additions be fused; ``native_half`` says that the target converts between f16 and f32.
@@ -404,7 +404,7 @@ FLOAT_PREDICATES = (
 
 
 def is_native_float(dtype: DType) -> bool:
-    """Whether registers hold ``dtype`` as a float."""
+    """True if registers hold ``dtype`` as a float."""
     return dtype.name in _NATIVE_FLOATS
 
 

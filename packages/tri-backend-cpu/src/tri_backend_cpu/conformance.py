@@ -1,4 +1,4 @@
-"""What this backend declares to the conformance kit."""
+"""Declarations of this backend for the conformance kit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a launch reaches a kernel: the layout of the task that the runtime fills and compiled code reads.
+"""Launch ABI: the layout of the task that the runtime fills and compiled code reads.
 
 A kernel is ``void kernel(void *task, void *arena)``.  It takes chunks of programs off the task's counter
 until none is left, so that any number of threads may call it with one task, each with an arena of its own.  Next to it
@@ -76,7 +76,8 @@ def argument_offsets(sizes: Sequence[int]) -> list[int]:
 
 
 def checks_offset(sizes: Sequence[int]) -> int:
-    """Where a checked kernel's task has, behind arguments of ``sizes`` bytes, the checker's address and the ranges.
+    """Offset in a checked kernel's task, behind arguments of ``sizes`` bytes, of the checker's address and
+    the ranges.
 
     A range is two i64: addresses from the first up to the second may be accessed without asking the checker.  Every
     parameter has two, for reading and for writing, as :func:`range_index` numbers them; two more are for pointers
@@ -103,7 +104,7 @@ def ordered_symbol(kernel: str) -> str:
 
 @dataclass(frozen=True)
 class Facts:
-    """What the runtime must know of a kernel.
+    """Facts of a kernel for the runtime.
 
     ``arena``: bytes of scratch memory per thread; ``stored``: bytes that a program stores, counting a
     loop's stores once; ``assertions``, ``prints`` and ``accesses`` (of a checked kernel): what their numbers in the

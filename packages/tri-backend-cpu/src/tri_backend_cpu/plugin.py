@@ -46,7 +46,7 @@ def tri_backends() -> Sequence[BackendInfo]:
 
 @hookimpl
 def tri_knobs() -> Sequence[KnobGroup]:
-    """How many threads run a kernel."""
+    """Knobs for the number of threads of a kernel."""
     from tri_backend_cpu.knobs import KNOBS
 
     return [KNOBS]
@@ -105,7 +105,7 @@ def tri_aot(target: Target) -> AotLauncher:
 
 @hookimpl
 def tri_conformance(target: Target) -> ConformanceProfile:
-    """What is missing stands in ``conformance.toml``."""
+    """Conformance profile; unsupported features are listed in ``conformance.toml``."""
     from tri_backend_cpu.conformance import profile
 
     return profile(target)

@@ -133,7 +133,7 @@ def isa_of(arch: str) -> str:
 
 
 def is_host(arch: str) -> bool:
-    """Whether code for ``arch`` is for this machine's instruction set."""
+    """True if code for ``arch`` is for this machine's instruction set."""
     return isa_of(arch) == _host().isa
 
 

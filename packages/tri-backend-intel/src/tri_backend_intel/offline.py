@@ -32,7 +32,9 @@ class OfflineRefused(Exception):
 
 @dataclass(frozen=True)
 class Offline:
-    """What the compiler made: ``registers`` of a hardware thread, ``spills`` and ``private`` memory of one in bytes; ``image`` is its ELF file."""
+    """Result of the offline compiler: ``registers`` of a hardware thread, ``spills`` and ``private`` memory
+    of one in bytes; ``image`` is its ELF file.
+    """
 
     registers: int
     spills: int
@@ -62,7 +64,7 @@ def find_ocloc(given: str | None) -> Path | None:
 
 
 def identity() -> str:
-    """What of ``ocloc`` enters cache keys: another one chooses otherwise."""
+    """Identity of ``ocloc`` for cache keys: another one chooses otherwise."""
     program = find_ocloc(knobs.get("INTEL_OCLOC"))
     if program is None:
         return NONE

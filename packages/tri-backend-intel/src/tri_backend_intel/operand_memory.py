@@ -1,4 +1,4 @@
-"""How operands of DPAS lie in shared local memory where there are no block loads: as their readers' registers and lanes."""
+"""Layout of DPAS operands in shared local memory without block loads: as their readers' registers and lanes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ __all__ = ["AsRead", "as_read", "in_fragments", "rows_read"]
 
 @dataclass(frozen=True)
 class AsRead(InRows):
-    """What no loop keeps in stages lies as its reader's registers and lanes: a narrow read takes as many registers as a wide one.
+    """Layout by the reader's registers and lanes of operands that no loop keeps in stages: a narrow read
+    takes as many registers as a wide one.
 
     The reader has the widest vectors of its first registers, one lane's behind the other's; swizzled where that costs the
     writer fewer cycles.

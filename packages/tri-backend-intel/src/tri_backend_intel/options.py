@@ -76,7 +76,7 @@ def check_path(target: Target, options: IntelOptions) -> None:
 
 
 def without_simd(target: Target, options: IntelOptions) -> str | None:
-    """Why no kernel compiled so can take the SIMD path; None: it depends on the kernel."""
+    """Reason that no kernel compiled so can take the SIMD path; None if it depends on the kernel."""
     missing = [name for name in ("dpas", "2d-block-io") if not target.has(name)]
     if missing:
         return f"{target} has no {missing[0]}"

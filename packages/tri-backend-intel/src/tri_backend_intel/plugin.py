@@ -46,7 +46,7 @@ def tri_backends() -> Sequence[BackendInfo]:
 
 @hookimpl
 def tri_knobs() -> Sequence[KnobGroup]:
-    """How kernels are loaded."""
+    """Knobs for loading kernels."""
     from tri_backend_intel.knobs import KNOBS
 
     return [KNOBS]
@@ -115,7 +115,7 @@ def tri_pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 @hookimpl
 def tri_policy(target: Target, options: CommonOptions) -> Policy:
-    """How wide lanes access memory, and the matrix instructions."""
+    """Policy for the width of lanes' memory accesses, and the matrix instructions."""
     from tri_backend_intel.pipeline import policy
 
     return policy(target, options)
@@ -150,7 +150,7 @@ def tri_aot(target: Target) -> AotLauncher:
 
 @hookimpl
 def tri_conformance(target: Target) -> ConformanceProfile:
-    """What is missing stands in ``conformance.toml``."""
+    """Conformance profile; unsupported features are listed in ``conformance.toml``."""
     from pathlib import Path
 
     from tri_core.conformance import read_profile

@@ -1,4 +1,4 @@
-"""What OpenCL's builtins do: functions that drivers bring, for the simulator."""
+"""OpenCL's builtins for the simulator: functions that drivers provide."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Needs:
-    """What a target must declare in its spec for a case to apply.
+    """Requirements of a case on a target's spec.
 
     ``dtypes``: Triton's names, found in ``dtypes`` or ``emulated_dtypes``; ``warps``: warps per CTA, found in
     ``limits["threads"]``; ``limits``: keys of ``limits``; ``encodings``: a pipeline whose modules hold encodings.
@@ -30,7 +30,7 @@ class Needs:
     encodings: bool = False
 
     def missing(self, subject: Subject) -> str:
-        """What the target does not declare, as a sentence; empty when the case applies."""
+        """Requirements that the target does not declare, as a sentence; empty if the case applies."""
         spec = subject.target.spec
         if absent := subject.undeclared(self.dtypes):
             return f"the target declares no {', '.join(absent)}"

@@ -55,7 +55,7 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def arguments_for(given: argparse.Namespace) -> list[str]:
-    """What pytest is given."""
+    """Arguments of pytest."""
     made = [
         "-c",
         str(_INI),

@@ -45,7 +45,7 @@ def _reported(got: Array, exact: Array, wrong: Array, rule: str) -> str:
 
 
 def _same(got: Array, exact: Array) -> Array:
-    """Where both are equal, or both are no number."""
+    """Mask: true where both are equal, or both are NaN."""
     with np.errstate(invalid="ignore"):
         equal = got == exact
     if got.dtype.kind in "iub" or exact.dtype.kind in "iub":

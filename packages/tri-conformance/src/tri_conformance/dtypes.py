@@ -57,7 +57,7 @@ def name_of(dtype: np.dtype[Any]) -> str:
 
 
 def is_float(name: str) -> bool:
-    """Whether ``name`` is a type of floating-point numbers."""
+    """True if ``name`` is a floating-point type."""
     return name.startswith(("fp", "bf"))
 
 

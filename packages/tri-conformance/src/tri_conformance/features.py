@@ -25,7 +25,7 @@ WARPS = (4, 1, 8, 2)
 
 @dataclass(frozen=True)
 class Point:
-    """Where a feature is tried: element type, shape of the block, and random numbers of its own."""
+    """Sample point of a feature: element type, shape of the block, and random numbers of its own."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -111,7 +111,9 @@ class Feature:
 
 
 def _written(trial: Trial, arguments: Sequence[Any]) -> dict[int, tuple[Array, str]]:
-    """What stands afterwards in the arrays of ``arguments`` that are written, and its name, by their identities."""
+    """Contents afterwards of the arrays of ``arguments`` that are written, and their names, by their
+    identities.
+    """
     found: dict[int, tuple[Array, str]] = {}
     for i, made in trial.exact.items():
         exact = made if isinstance(made, tuple) else (made,)

@@ -70,7 +70,7 @@ def _entries(profile: ConformanceProfile) -> list[Declaration]:
 
 
 def faults_of(entry: Declaration, today: dt.date | None = None) -> str:
-    """What is wrong with a declaration itself: no reason, no bound, no date, past its date; empty when nothing is."""
+    """Error in a declaration itself: no reason, no bound, no date, past its date; empty if there is none."""
     if not entry.reason.strip():
         return f"the declaration for {entry.test!r} gives no reason"
     if isinstance(entry, Accuracy):

@@ -37,7 +37,7 @@ class Sample:
         return tuple(dict.fromkeys(found))
 
     def source(self, subject: Subject) -> Any:
-        """What the driver compiles."""
+        """Input of the compiler driver."""
         return subject.source(self.kernel, self.arguments, self.constants)
 
 

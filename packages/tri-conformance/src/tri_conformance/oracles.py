@@ -71,7 +71,7 @@ def rounded(value: Fraction, mode: str, dtype: np.dtype[Any]) -> Any:
 
 
 def _goes_up(size: Fraction, low: Fraction, unit: Fraction, mode: str, negative: bool) -> bool:
-    """Whether a magnitude between ``low`` and the next becomes the next."""
+    """True if a magnitude between ``low`` and the next becomes the next."""
     rest = size - low
     if mode == "rn":
         return 2 * rest > unit or (2 * rest == unit and (low / unit) % 2 == 1)

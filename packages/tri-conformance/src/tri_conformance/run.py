@@ -40,7 +40,7 @@ class Run:
 
     @property
     def ok(self) -> bool:
-        """Whether every case has a verdict, none is a failure, and every declaration is used."""
+        """True if every case has a verdict, none is a failure, and every declaration is used."""
         failed = any(result.verdict == "failed" for result in self.results)
         return not failed and len(self.results) == len(self.cases) and not self.unused
 

@@ -1,4 +1,4 @@
-"""Which cases are run: by level, by glob, or one in N."""
+"""Selection of cases: by level, by glob, or one in N."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _LITERAL = re.compile(r"[^*?[]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """What to run: ``levels`` (empty: all), ``select`` globs of ids, one in ``sample`` cases of each feature.
+    """Selection of cases: ``levels`` (empty: all), ``select`` globs of ids, one in ``sample`` cases of each
+    feature.
 
     OptionError for a level that is not there and a sample below 1.
     """
@@ -48,7 +49,7 @@ class Selection:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every case of every level is run."""
+        """True if every case of every level is run."""
         return self.sample == 1 and not self.select and set(self.levels or LEVELS) == set(LEVELS)
 
     def pick(self, found: Iterable[Case]) -> list[Case]:

@@ -46,7 +46,7 @@ class Subject:
 
     @cached_property
     def target(self) -> Target:
-        """What the backend makes of the name; TargetError for one that is not there."""
+        """Target that the backend gives for the name; TargetError for an unknown one."""
         return resolve(self.name)
 
     @cached_property
@@ -66,7 +66,7 @@ class Subject:
 
     @cached_property
     def profile(self) -> ConformanceProfile:
-        """What the backend declares; nothing, when its plug-in has no such hook."""
+        """Declarations of the backend; empty, if its plug-in has no such hook."""
         _, plugin = manager().owner(self.target.key.backend)
         if "tri_conformance" not in plugin.hooks:
             return ConformanceProfile()

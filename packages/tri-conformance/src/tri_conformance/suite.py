@@ -1,4 +1,4 @@
-"""What pytest collects: ``pytest --pyargs tri_conformance.suite --tri-target X``.
+"""Tests that pytest collects: ``pytest --pyargs tri_conformance.suite --tri-target X``.
 
 One test, once for each case: the plug-in deals the cases out, the judge decides.
 """

@@ -1,4 +1,4 @@
-"""What notebooks show of our objects: pieces of HTML, with all text escaped."""
+"""Display of our objects in notebooks: pieces of HTML, with all text escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many cycles a pass of a steady loop takes: published rates put together, without a GPU."""
+"""Cycles of an iteration of a steady loop: published rates put together, without a GPU."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ _ARRIVED = Step(Kind.WAIT, accesses=0)
 
 @dataclass(frozen=True)
 class LoopCounts:
-    """What a wavefront does in an iteration: ``matrix`` instructions, each of ``passes`` with an operand of ``source`` bytes a lane; accesses of 128
-    bits: ``reads`` and ``writes`` of LDS, ``loads`` from memory.
+    """Work of a wavefront in an iteration: ``matrix`` instructions, each of ``passes`` with an operand of
+    ``source`` bytes a lane; accesses of 128 bits: ``reads`` and ``writes`` of LDS, ``loads`` from memory.
 
     ``ahead``: how many of ``loads`` may be under way where it waits for those that are read next, which are then copies to LDS.
     """

@@ -28,7 +28,8 @@ def steps_of(instructions: Iterable[str], processor: str, ways: float = 1.0) -> 
 
 
 def alternates(lines: Sequence[str], loop: str) -> bool:
-    """Whether one half of the wavefronts comes to the loop at label ``loop`` a barrier later: a branch jumps over a barrier alone, before it.
+    """True if one half of the wavefronts comes to the loop at label ``loop`` a barrier later: a branch jumps
+    over a barrier alone, before it.
 
     ``lines``: labels and instructions of a kernel, one a line.  The bodies of loops before this one are not looked into.
     A loop behind one that alternates is taken to alternate too where LLVM lays the second barrier out of line.
@@ -94,7 +95,7 @@ def _halved(step: Step, line: str) -> Step:
 
 
 def _is_of(suffix: str, element: str) -> bool:
-    """Whether an instruction whose name ends so multiplies ``element``."""
+    """True if an instruction with this suffix multiplies ``element``."""
     if suffix.startswith(("f8f6f4", "fp8", "bf8")):
         return element.startswith("f8")
     kind = re.match(r"bf16|f16|f32|f64|i8|xf32", suffix)
@@ -112,6 +113,6 @@ def _bits(name: str) -> int:
 
 
 def _count(line: str, counter: str) -> int:
-    """What may be under way of ``counter``; -1 where the wait does not name it."""
+    """Number of ``counter`` operations that may be in flight; -1 if the wait does not name it."""
     found = re.search(counter + r"\((\d+)\)", line)
     return int(found[1]) if found else -1

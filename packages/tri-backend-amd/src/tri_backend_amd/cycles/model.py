@@ -69,7 +69,7 @@ class _Wave:
 
 @dataclass
 class _Units:
-    """What the wavefronts of a SIMD share, by when it is free."""
+    """Shared units of a SIMD's wavefronts, by the time when each is free."""
 
     matrix: float = 0.0
     packed: float = 0.0
@@ -175,7 +175,7 @@ def _load(step: Step, start: float, wave: _Wave, units: _Units, chip: Chip) -> f
 
 
 def _beyond(done: Sequence[float], under_way: int) -> Sequence[float]:
-    """When those are done of which only ``under_way`` may not be."""
+    """Completion times of those that must be done when at most ``under_way`` are in flight."""
     if under_way < 0:
         return ()
     return done[: len(done) - under_way][-1:]

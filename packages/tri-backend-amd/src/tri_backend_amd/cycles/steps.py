@@ -1,4 +1,4 @@
-"""What an instruction is to the estimate of cycles."""
+"""Instruction classes for the estimate of cycles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Kind", "Step"]
 
 
 class Kind(Enum):
-    """Which part of a compute unit an instruction keeps busy."""
+    """Part of a compute unit that an instruction keeps busy."""
 
     MATRIX = auto()
     VECTOR = auto()

@@ -65,7 +65,7 @@ def _pointers(op: Any) -> ir.Value:
 
 
 def _terms(offsets: ir.Value) -> list[tuple[ir.Value, dict[str, ir.Attribute]]]:
-    """What ``offsets`` are the sum of, a uniform one last."""
+    """Summands of ``offsets``, a uniform one last."""
     owner = offsets.owner
     if not isinstance(owner, ir.Block) and owner.name == "arith.addi" and UNIFORM in owner.attributes:
         lanes, same = owner.operands

@@ -121,7 +121,7 @@ class MakeBufferOp(MachineOp, dialect=AMDG, name="make_buffer", traits=[Pure]):
 
 
 def _suffix(type_: ir.Type) -> str:
-    """How LLVM spells ``type_`` in the name of an overloaded intrinsic."""
+    """Spelling of ``type_`` in the name of one of LLVM's overloaded intrinsics."""
     if isinstance(type_, ir.VectorType):
         return f"v{type_.shape[0]}{_suffix(type_.element_type)}"
     return str(type_)
@@ -269,7 +269,7 @@ def _volatile(
 
 
 def _is_volatile(cache: int) -> bool:
-    """Whether LLVM's aux word has its bit for volatile accesses, the highest."""
+    """True if LLVM's aux word has its bit for volatile accesses, the highest."""
     return bool(cache & 1 << 31)
 
 

@@ -81,7 +81,7 @@ class UpcastMxfpOp(AMDG.Operation, name="upcast_mxfp", traits=[Pure, NeedsScratc
         ]
 
     def scratch_bytes(self) -> int:
-        """What moving the scales takes."""
+        """Bytes of scratch memory to move the scales."""
         op = self.operation
         return conversion_scratch_bytes(op, layouts.of(self.scale.type), scales_like(Layouts.of(op)), 8)
 

@@ -1,4 +1,6 @@
-"""What the ops on microscaling formats have in common: the formats' numbers, and which thread needs which scale."""
+"""Common part of the ops on microscaling formats: the formats' numbers, and the scales that each thread
+needs.
+"""
 
 from __future__ import annotations
 
@@ -71,12 +73,14 @@ class Layouts:
 
 
 def is_second_operand(type_: Any) -> bool:
-    """Whether a tensor has the layout of operand 1 of a dot."""
+    """True if a tensor has the layout of operand 1 of a dot."""
     return getattr(decode(type_.encoding), "op_idx", 0) == 1
 
 
 def scales_like(given: Layouts) -> LinearLayout:
-    """Where scales (k last, a GROUP each) must be, so that every register of the result has its scale in the register of its own number."""
+    """Layout of scales (k last, a GROUP each) in which every register of the result has its scale in the
+    register of the same index.
+    """
     rank = len(given.result.out_dims)
     order = [d for d in range(rank) if d != given.k] + [given.k]
 

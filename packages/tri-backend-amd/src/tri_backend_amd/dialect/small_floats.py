@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 
 
 def _name(format_: str) -> str:
-    """What instructions call the format with so many bits of exponent."""
+    """Name in instructions of the format with so many bits of exponent."""
     return "bf8" if FORMATS[format_].exponent == 5 else "fp8"
 
 

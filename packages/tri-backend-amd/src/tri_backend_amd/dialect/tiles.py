@@ -45,7 +45,7 @@ def _places(layout: LinearLayout) -> list[tuple[int, ...]]:
 
 
 def origins(whole: Any, part: Any) -> list[tuple[int, ...]]:
-    """Where tensors of type ``part`` that fill ``whole`` begin, the last dimension first."""
+    """Origins of the tensors of type ``part`` that fill ``whole``, the last dimension first."""
     found: list[tuple[int, ...]] = [()]
     for size, total in zip(part.shape, whole.shape, strict=True):
         found = [(*place, at) for place in found for at in range(0, total, size)]

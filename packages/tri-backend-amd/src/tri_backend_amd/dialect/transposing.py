@@ -63,7 +63,9 @@ class ReadTransposedOp(MachineOp, dialect=AMDG, name="ds_read_tr"):
 
 
 def transposed(words: Array, bits: int) -> Array:
-    """What lanes get whose reads were ``words`` (u64, one a lane): of elements of ``bits``, every 16 lanes' columns."""
+    """Results of lanes whose reads were ``words`` (u64, one a lane): of elements of ``bits``, every 16 lanes'
+    columns.
+    """
     element = np.dtype(f"u{bits // 8}")
     rows = np.ascontiguousarray(words).view(element).reshape(-1, _BYTES // element.itemsize, _LANES)
     return np.ascontiguousarray(rows.swapaxes(1, 2)).view(np.uint64).reshape(words.shape)

@@ -1,4 +1,4 @@
-"""What LLVM may assume of the memory that atomics work on.
+"""Properties of atomics' memory that LLVM may assume.
 
 Memory shared with the host at fine grain, or of another device, lacks most atomic instructions, so LLVM makes
 loops of compare-and-swap unless metadata says that there is none of it.  HIP's compiler adds that by default.  On the

@@ -33,7 +33,7 @@ _WAVE32 = 1 << 10
 
 @dataclass(frozen=True)
 class KernelDescriptor:
-    """What the command processor reads before it starts a kernel; sizes are in bytes.
+    """Kernel descriptor that the command processor reads before it starts a kernel; sizes are in bytes.
 
     ``entry`` is the distance from the descriptor to the code, ``resources`` the three register words.
     """

@@ -63,7 +63,9 @@ def list_object(data: bytes, version: int) -> str:
 
 
 def lists(text: str, data: bytes) -> bool:
-    """Whether the assembly ``text``, of another run of LLVM, has the instructions noted in the object ``data``, but for symbols' names."""
+    """True if the assembly ``text``, of another run of LLVM, has the instructions noted in the object
+    ``data``, but for symbols' names.
+    """
     section = ELFFile(io.BytesIO(data)).get_section_by_name(SECTION)
     noted = (line for line in section.data().decode().splitlines() if not _BLOCK.fullmatch(line))
     return [_bare(_read(line)[0]) for line in noted] == [
@@ -169,7 +171,7 @@ def _metadata(section: Section) -> Mapping[str, Any]:
 
 
 def _declared(symbol: Symbol, kind: str, alignment: int) -> Iterator[str]:
-    """What stands before a symbol of ``kind`` that is aligned to 2 to the power of ``alignment`` bytes."""
+    """Directives before a symbol of ``kind`` that is aligned to 2 to the power of ``alignment`` bytes."""
     visibility = symbol["st_other"]["visibility"]
     if visibility != "STV_DEFAULT":
         yield f"\t.{visibility.removeprefix('STV_').lower()}\t{symbol.name}"
@@ -239,12 +241,14 @@ def _read(line: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _same(own: tuple[int, ...], words: tuple[int, ...], branches: bool) -> bool:
-    """Whether ``words`` are the encoding noted as ``own``: of a branch without its distance, which was not known then."""
+    """True if ``words`` are the encoding noted as ``own``: of a branch without its distance, which was not
+    known then.
+    """
     return own == words or (branches and len(words) == 1 and own[0] == words[0] & 0xFFFF0000)
 
 
 def _target(address: int, word: int) -> int:
-    """Where the branch at ``address`` leads: its lower 16 bits count words from the next instruction."""
+    """Target of the branch at ``address``: its lower 16 bits count words from the next instruction."""
     distance = (word & 0xFFFF ^ 0x8000) - 0x8000
     return address + 4 + 4 * distance
 

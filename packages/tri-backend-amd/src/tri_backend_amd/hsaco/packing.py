@@ -1,4 +1,4 @@
-"""Whether LLVM puts scalar operations in pairs (its SLP vectorizer): where that makes a kernel shorter.
+"""Choice of LLVM's SLP vectorizer, which pairs scalar operations: on if it makes a kernel shorter.
 
 MI200 and later compute on two f32 in one instruction, ``v_pk_fma_f32`` and its like, whose operands are neighbouring registers.  What pairs
 save may be lost in moves, which only the machine code shows, and where products are rounded to f16 (:mod:`.pairs`), which the kernel shows.  So

@@ -1,4 +1,4 @@
-"""What pairs of f32 operations save in a kernel, by its LLVM IR before optimization, without compiling it.
+"""Savings by pairs of f32 operations in a kernel, from its LLVM IR before optimization, without compiling it.
 
 LLVM's SLP vectorizer begins at vectors that are put together of scalars (``insertelement``: operands of matrix instructions, words of f16) and at
 what a loop carries (``phi``), and goes from there to operands as long as these are operations that have pairs; what else makes a value, an
@@ -39,7 +39,9 @@ def repeats(
     label: Callable[[str], re.Match[str] | None],
     jumps: Callable[[str], Iterable[str]],
 ) -> list[int]:
-    """How often each of ``lines`` runs: :data:`TRIPS` for each loop around it, which is what lies between a jump back and its label."""
+    """Number of times each of ``lines`` runs: :data:`TRIPS` for each loop around it, which extends from a
+    label to a jump back to it.
+    """
     labels = {found[1]: number for number, line in enumerate(lines) if (found := label(line))}
     steps = [0] * (len(lines) + 1)
     for number, line in enumerate(lines):

@@ -26,7 +26,7 @@ def _check(b: Builder, name: str) -> TargetKey:
 
 
 def _hardware(b: Builder, symbol: str, dtype: Any) -> Any:
-    """What the backend's library ``amdgcn`` reads; its functions take one operand, which says nothing."""
+    """Value from the backend's library ``amdgcn``; its functions take one operand, which is ignored."""
     attributes = {
         "libname": b.string("amdgcn"),
         "libpath": b.string(""),

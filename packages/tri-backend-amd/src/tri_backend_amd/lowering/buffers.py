@@ -84,7 +84,7 @@ def decompose(pointers: ir.Value) -> Decomposed | None:
 
 
 def place_of(pointers: ir.Value, pointee_bytes: int) -> Place | None:
-    """Where a tensor of pointers points; None where that is not known well enough for a descriptor."""
+    """Place that a tensor of pointers addresses; None if it is not known well enough for a descriptor."""
     argument = argument_of(pointers)
     small = argument is not None and is_small(argument)
     found = decompose(pointers)
@@ -110,7 +110,8 @@ def _begin(base: ir.Value, most: int) -> tuple[ir.Value, int]:
 
 
 def _is_forward(found: Decomposed, moved: int, pointee_bytes: int, small: bool) -> bool:
-    """Whether no offset is negative and, if the array isn't ``small``, all lie within the 2 GiB behind what the base was ``moved`` from.
+    """True if no offset is negative and, if the array isn't ``small``, all lie within the 2 GiB behind what
+    the base was ``moved`` from.
 
     What is computed for an array that is ``small`` is taken not to overflow: it then stays in the array.
     """
@@ -147,7 +148,7 @@ def _uniform(ctx: Lowering, pointers: ir.Value) -> frozenset[ir.Value]:
 
 
 def _place(ctx: Lowering, op: ir.Operation) -> Place | None:
-    """Where ``op``, an access of a tensor, may go through a buffer descriptor."""
+    """Place of ``op``, an access of a tensor, through a buffer descriptor; None if it may not use one."""
     pointers = op.operands[0]
     if not isinstance(ctx.hw, AmdPrimitives) or not isinstance(pointers.type, ir.RankedTensorType):
         return None
@@ -159,12 +160,14 @@ def _place(ctx: Lowering, op: ir.Operation) -> Place | None:
 
 
 def has_place(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether ``op``, an access whose operands need not be lowered yet, may go through a buffer descriptor."""
+    """True if ``op``, an access whose operands need not be lowered yet, may go through a buffer descriptor."""
     return _place(ctx, op) is not None
 
 
 def place_of_access(ctx: Lowering, op: ir.Operation) -> Place | None:
-    """Where ``op``, whose first operand is a tensor of pointers, may go through a buffer descriptor, and with which uniform offsets."""
+    """Place, with uniform offsets, of ``op``, whose first operand is a tensor of pointers, through a buffer
+    descriptor; None if it may not use one.
+    """
     place = _place(ctx, op)
     if place is None or place.window == FORWARD:
         return place
@@ -200,19 +203,19 @@ def _widened(place: Place) -> Place | None:
 
 
 def _in_pairs(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether ``op``, a read-modify-write, changes pairs, of which an element may be the second."""
+    """True if ``op``, a read-modify-write, changes pairs, of which an element may be the second."""
     kind = AtomicOp(ir.IntegerAttr(op.attributes["atomic_rmw_op"]).value)
     return ctx.hw.atomic_width(kind, ctx.element(op.operands[1].type)) > 1
 
 
 def _place_of_update(ctx: Lowering, op: ir.Operation) -> Place | None:
-    """Where ``op``, a read-modify-write, may go through a buffer descriptor."""
+    """Place of ``op``, a read-modify-write, through a buffer descriptor; None if it may not use one."""
     place = place_of_access(ctx, op)
     return _widened(place) if place is not None and _in_pairs(ctx, op) else place
 
 
 def _updates(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether ``op``, a read-modify-write, may be a buffer atomic."""
+    """True if ``op``, a read-modify-write, may be a buffer atomic."""
     if not isinstance(ctx.hw, AmdPrimitives):
         return False
     place = _place(ctx, op)

@@ -60,7 +60,9 @@ def _elements(ctx: Lowering, op: ir.Operation, view: SharedTensor) -> int:
 
 
 def _lanes_are_neighbours(access: VectorAccess, view: SharedTensor, lanes: int) -> bool:
-    """Whether lane i of an access writes at i times the access's size, on a place that is a multiple of what the wavefront writes."""
+    """True if lane i of an access writes at i times the access's size, on a place that is a multiple of the
+    wavefront's access size.
+    """
     span = access.width * lanes
     offsets = access.conversion
     if list(offsets.packed(LANE)) != [access.width << i for i in range(lanes.bit_length() - 1)]:
@@ -72,7 +74,9 @@ def _lanes_are_neighbours(access: VectorAccess, view: SharedTensor, lanes: int) 
 
 
 def _obstacle(ctx: Lowering, op: ir.Operation, view: SharedTensor) -> tuple[str, str] | None:
-    """Why ``op`` can't be a copy to ``view`` without registers, and what to do; None: it can.  Nothing need be lowered yet."""
+    """Reason that ``op`` can't be a copy to ``view`` without registers, and a remedy; None if it can.
+    Nothing need be lowered yet.
+    """
     given, words = op.opview, ctx.hw
     if not isinstance(words, AmdPrimitives) or not _widths(ctx):
         return f"{ctx.target} has no loads to LDS", "use amdg.buffer_load and ttg.local_store"
@@ -100,7 +104,7 @@ def _obstacle(ctx: Lowering, op: ir.Operation, view: SharedTensor) -> tuple[str,
 
 
 def _is_direct(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether ``op`` is done without registers; what was asked to be so is, or is refused."""
+    """True if ``op`` is done without registers; a copy that was requested so is, or is refused."""
     return BUFFER in op.attributes or _obstacle(ctx, op, ctx.shared_tensor(op.operands[1])) is None
 
 
@@ -147,7 +151,7 @@ def _instructions(ctx: Lowering, op: ir.Operation) -> int:
 
 
 def _is_surely_direct(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether ``op`` copies to a buffer or a stage of a ring without registers; it may stand behind what asks."""
+    """True if ``op`` copies to a buffer or a stage of a ring without registers; it may come after the caller."""
     destination = op.operands[1]
     maker = producer(destination)
     if maker is None or not isa(maker, LocalAllocOp, MemDescIndexOp):

@@ -1,4 +1,4 @@
-"""What instructions that move values between lanes take, by family of processors: data, without MLIR.
+"""Costs of instructions that move values between lanes, by family of processors: data, without MLIR.
 
 Sources: for CDNA the slot of 4 cycles and the latency of LDS of :mod:`tri_backend_amd.cycles.chips`, and the wait states that LLVM's
 ``GCNHazardRecognizer.cpp`` puts between a vector instruction and a DPP move or ``v_permlane*_swap`` that reads its result (2); for RDNA the

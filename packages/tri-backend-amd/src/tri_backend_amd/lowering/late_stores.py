@@ -30,7 +30,9 @@ _WORD, _WIDEST = 32, 128
 
 
 def is_late(op: ir.Operation) -> bool:
-    """Whether a dot stands between ``op``, a ``ttg.local_store``, and what made its value, in one block."""
+    """True if a dot lies between ``op``, a ``ttg.local_store``, and the definition of its value, in one
+    block.
+    """
     made = cast(op, LocalStoreOp).src.owner
     if isinstance(made, ir.Block) or made.operation.block != op.block:
         return False
@@ -39,7 +41,9 @@ def is_late(op: ir.Operation) -> bool:
 
 
 def moves_registers(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether words of what ``op`` stores are not words of what was loaded: of registers that are not neighbours, or that no access loads together."""
+    """True if stored words of ``op`` are not loaded words: of registers that are not neighbours, or that no
+    access loads together.
+    """
     store = cast(op, LocalStoreOp)
     view = ctx.shared_tensor(store.dst)
     bits = bit_width(view.element)
@@ -51,7 +55,9 @@ def moves_registers(ctx: Lowering, op: ir.Operation) -> bool:
 
 
 def _together(ctx: Lowering, value: ir.Value, most: int) -> int:
-    """How many registers of ``value``, up to ``most``, one access of memory can give: neighbours along the dimension that its layout begins with."""
+    """Number of registers of ``value``, up to ``most``, that one memory access can give: neighbours along the
+    dimension that its layout begins with.
+    """
     info, own = tensor_info(value.type), encoding_of(value)
     assert info is not None
     dims = own.order[:1] if isinstance(own, Blocked) else range(info.rank)

@@ -169,7 +169,7 @@ class AmdPrimitives(Primitives):
         return BpermuteOp.build([b.shl(lane, 2), value], [b.i32])[0]
 
     def shuffle_xor(self, b: Builder, value: ir.Value, mask: int) -> ir.Value:
-        """What takes the fewest cycles: DPP moves, a swap or a move of rows, a swizzle, or a permute."""
+        """Exchange with the fewest cycles: DPP moves, a swap or a move of rows, a swizzle, or a permute."""
         return xor_lanes(b, value, mask, self._lane_costs, super().shuffle_xor)
 
     def shuffle_before(self, b: Builder, value: ir.Value, bit: int, low: int, reverse: bool) -> ir.Value:
@@ -180,7 +180,7 @@ class AmdPrimitives(Primitives):
         return super().shuffle_before(b, value, bit, low, reverse) if low else self.shuffle_xor(b, value, bit)
 
     def reduce_lanes(self, masks: tuple[int, ...]) -> LaneReduction:
-        """What takes the fewest cycles."""
+        """Reduction with the fewest cycles."""
         return reduce_lanes(masks, self._lane_costs, super().shuffle_xor)
 
     def combined_at_once(self, name: str, type_: ir.Type) -> int:
@@ -282,7 +282,7 @@ class AmdPrimitives(Primitives):
         return 2 if any(self.target.has(family) for family in families) else 1
 
     def has_buffer_atomic(self, kind: AtomicOp, element: ir.Type, access: AtomicAccess) -> bool:
-        """Whether :meth:`buffer` knows ``kind`` on ``element``: what orders nothing else, of 32 bits or packed additions.
+        """True if :meth:`buffer` supports ``kind`` on ``element``: unordered, of 32 bits or packed additions.
 
         MI100 adds floats without giving the old value, MI50 and RDNA2 not at all; MI300 has no packed bf16 here.
         """
@@ -317,7 +317,7 @@ class AmdPrimitives(Primitives):
 
     @property
     def _matrix(self) -> ModuleType:
-        """What writes dots for the matrix unit."""
+        """Module that emits dots for the matrix unit."""
         return wmma_words if self.target.has("wmma") else mfma_words
 
     def print(
@@ -332,7 +332,7 @@ class AmdPrimitives(Primitives):
         return _SCOPES[scope]
 
     def native(self, dtype: str) -> bool:
-        """Whether LLVM computes on ``dtype``; the f8 types are integers here."""
+        """True if LLVM computes on ``dtype``; the f8 types are integers here."""
         return dtype in _NATIVE
 
     def math(self, b: Builder, name: str, args: Sequence[ir.Value]) -> ir.Value | None:

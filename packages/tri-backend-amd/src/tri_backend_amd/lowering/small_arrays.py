@@ -1,4 +1,4 @@
-"""Which parameters point into arrays of less than 2 GiB."""
+"""Parameters that point into arrays of less than 2 GiB."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _POINTER_RANGE = "tt.pointer_range"
 
 
 def is_small(argument: ir.Value) -> bool:
-    """Whether the array that a function's ``argument`` points into is said to be smaller than 2 GiB."""
+    """True if the array that a function's ``argument`` points into is declared smaller than 2 GiB."""
     function = argument.owner.owner
     if "arg_attrs" not in function.attributes:
         return False

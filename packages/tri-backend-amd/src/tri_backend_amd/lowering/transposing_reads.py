@@ -23,7 +23,7 @@ __all__ = ["add_rules", "load", "suits"]
 
 
 def suits(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether a ``ttg.local_load`` gives an operand of MFMA whose lanes are neighbours in LDS."""
+    """True if a ``ttg.local_load`` gives an operand of MFMA whose lanes are neighbours in LDS."""
     type_ = op.results[0].type
     read = transposing_read(decode(type_.encoding))
     if read is None or not isinstance(ctx.hw, AmdPrimitives) or not ctx.target.has("cdna4"):
@@ -34,7 +34,7 @@ def suits(ctx: Lowering, op: ir.Operation) -> bool:
 
 
 def _is_aligned(view: SharedTensor, count: int) -> bool:
-    """Whether gaps between rows and the origin of a slice leave vectors of ``count`` elements whole."""
+    """True if gaps between rows and the origin of a slice leave vectors of ``count`` elements whole."""
     gaps = [number for pair in view.padding for number in pair]
     origin = view.layout.pseudo_invert().apply(dict(zip(view.layout.out_dims, view.origin, strict=True)))
     return count > 0 and not any(number % count for number in (*gaps, *map(int, origin.values())))

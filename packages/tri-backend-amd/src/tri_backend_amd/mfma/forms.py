@@ -51,7 +51,7 @@ class Form:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is made of instructions of 4 x 4."""
+        """True if it is made of instructions of 4 x 4."""
         return min(self.m, self.n) < 16
 
     @property
@@ -61,12 +61,12 @@ class Form:
 
     @property
     def per_lane(self) -> int:
-        """How many elements of an operand a lane gives to one instruction."""
+        """Number of elements of an operand per lane and instruction."""
         return self.k // _SMALL_BLOCKS if self.is_small else self.k * self.m // LANES
 
     @property
     def k_width(self) -> int:
-        """How many of them are next to each other along k: ``f8f6f4`` takes two runs of 16 bytes."""
+        """Number of them that are contiguous along k: ``f8f6f4`` takes two runs of 16 bytes."""
         return min(self.per_lane, 128 // self.bits)
 
     @property

@@ -1,4 +1,5 @@
-"""Who holds what, as AMD's instruction set guides say it, for the simulator: independent of the layouts that the compiler uses.
+"""Element ownership by AMD's instruction set guides, for the simulator: independent of the layouts that the
+compiler uses.
 
 Formulas of the guides' section on the layout of matrices in registers.  In an instruction of ``blocks`` products of m x k by k x n,
 lane l and item r (of an operand's elements, of the result's registers) hold:

@@ -1,4 +1,4 @@
-"""Which MFMA computes a dot: the one that keeps the matrix unit busy for the fewest cycles, then the one that reads least."""
+"""Choice of the MFMA for a dot: fewest cycles of the matrix unit, then fewest reads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WORD = 32
 
 @dataclass(frozen=True)
 class MfmaPolicy(DefaultPolicy):
-    """What shared passes know of ``processor``.
+    """Policy of ``processor`` for the shared passes.
 
     ``pairs``: rows that take two instructions' operands at once; ``narrow``: rows that take 4 neighbours along k at a time.  A dot
     whose first operand is made of another dot's result takes that as it is, 4 neighbours in a lane: none of ``pairs``.  8-bit
@@ -59,7 +59,7 @@ class MfmaPolicy(DefaultPolicy):
         return min(fitting, key=lambda row: self._cost(row, shape, depth), default=None)
 
     def _takes_two_words(self, row: MatrixInstruction) -> bool:
-        """Whether a piece of ``row`` is a word, and its instruction takes two.
+        """True if a piece of ``row`` is a 32-bit word, and its instruction takes two.
 
         A thread that transposes bytes writes words, which then are two neighbours of one access in memory.
         """
@@ -88,7 +88,7 @@ class MfmaPolicy(DefaultPolicy):
 
 
 def _is_across(dot: ir.Operation) -> bool:
-    """Whether an operand of ``dot`` comes with its neighbours across k."""
+    """True if an operand of ``dot`` is contiguous across k."""
     depths = [len(shape_of(dot.operands[0].type)) - back for back in (1, 2)]
     return any(contiguous_dimension(dot.operands[i]) != depth for i, depth in enumerate(depths))
 

@@ -23,7 +23,7 @@ CODES = {ScaleDotElemType.E4M3: 0, ScaleDotElemType.E5M2: 1, ScaleDotElemType.E2
 
 
 def per_byte(format_: ScaleDotElemType) -> int:
-    """How many numbers a byte holds."""
+    """Number of elements per byte."""
     return 2 if format_ is ScaleDotElemType.E2M1 else 1
 
 

@@ -84,7 +84,7 @@ class ScaledMfmaOp(MachineOp, dialect=AMDG, name="mfma_scaled"):
 
 
 def _factors(words: Array, byte: int, size: int, k: int) -> Array:
-    """What every element of an operand is multiplied by: (wavefronts, rows, k)."""
+    """Factors of all elements of an operand: (wavefronts, rows, k)."""
     exponents = words.astype(np.int64) >> 8 * byte & 0xFF
     rows, groups = scale_places(size)
     found = np.zeros((len(words), size, k // GROUP))

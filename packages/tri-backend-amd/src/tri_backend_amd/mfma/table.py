@@ -19,7 +19,7 @@ _NEIGHBOURS = 4
 
 @cache
 def matrix_instructions(processor: str, kpack: int = 1) -> tuple[MatrixInstruction, ...]:
-    """What ``processor`` has, in the order of :func:`forms`.
+    """Matrix instructions of ``processor``, in the order of :func:`forms`.
 
     ``kpack`` 2: two instructions, one after the other, take what a lane has next to each other along k, which it reads from
     memory in one access of 128 bits; rows whose lanes have such accesses already are left out.

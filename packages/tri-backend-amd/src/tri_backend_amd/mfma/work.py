@@ -1,4 +1,4 @@
-"""What a dot costs by one kind of instruction: how long the matrix unit is busy, then what is read."""
+"""Cost of a dot by one kind of instruction: busy time of the matrix unit, then reads."""
 
 from __future__ import annotations
 

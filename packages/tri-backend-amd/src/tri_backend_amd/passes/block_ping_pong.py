@@ -151,7 +151,7 @@ class _Plan:
         )
 
     def _is_whole(self, ops: Sequence[ir.Operation]) -> bool:
-        """Whether ``ops`` of the body have no effect but those of the plan's, in its order."""
+        """True if ``ops`` of the body have no effects but the plan's, in its order."""
         own = {self.dot, *self.read, *self.loads, *self.stores}
         place = {op: number for number, op in enumerate(ops)}
         views = [cast(op, LocalLoadOp).src for op in self.read]
@@ -175,7 +175,7 @@ class _Plan:
     # --- whether ------------------------------------------------------------------------------------------
 
     def slices(self, target: Target, warps: int) -> int | str:
-        """How many slices along k take the fewest cycles; or why the loop is left as it is."""
+        """Number of slices along k with the fewest cycles; or the reason that the loop is left as it is."""
         unit, chip = target.spec.unit, CHIPS.get(target.key.arch)
         if unit is None or chip is None:
             return f"no cycles are known of {target.key.arch}"
@@ -223,7 +223,7 @@ class _Plan:
         return registers_of(self.dot.results[0]) + loaded + 2 * operands // slices + _OTHERS
 
     def counts(self, processor: str, warps: int) -> LoopCounts | None:
-        """What a wavefront does in an iteration; None where the instruction's passes are not known."""
+        """Work of a wavefront in an iteration; None if the instruction's passes are not known."""
         result, info = encoding_of(self.dot.results[0]), tensor_info(Dot(self.dot).a.type)
         other = tensor_info(Dot(self.dot).b.type)
         assert isinstance(result, AmdMfma)
@@ -276,7 +276,7 @@ class _Plan:
         self._shift(warps)
 
     def _copying(self) -> list[ir.Operation]:
-        """What stands before the dot and is nothing that it reads is computed from: the copies, and what is computed for them."""
+        """Ops before the dot that it does not depend on: the copies, and their own operands."""
         ops = block_ops(self.dot.block)
         before = ops[: ops.index(self.dot)]
         needed, ahead = set[ir.Operation](self.read), list[ir.Operation](self.read)

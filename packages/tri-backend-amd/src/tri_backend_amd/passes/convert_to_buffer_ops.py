@@ -102,7 +102,7 @@ def _pointee_bytes(type_: ir.Type) -> int:
 
 
 def _reaches(pointers: ir.Value, base: ir.Value) -> bool:
-    """Whether ``pointers`` are ``base`` moved by nothing but offsets in elements of the same size."""
+    """True if ``pointers`` are ``base`` moved only by offsets in elements of the same size."""
     value = pointers
     while value != base:
         op = producer(value)
@@ -126,7 +126,7 @@ class _Offsets:
     base: ir.Value
 
     def of(self, pointers: ir.Value) -> ir.Value | None:
-        """What ``pointers`` were moved by from the base, None for nothing."""
+        """Offsets of ``pointers`` from the base, None for none."""
         if pointers == self.base:
             return None
         op = producer(pointers)

@@ -70,7 +70,7 @@ class RemapPrograms(Pass):
 
 
 def _obstacle(ops: list[ir.Operation]) -> str | None:
-    """Why the programs of a kernel of ``ops`` keep their numbers."""
+    """Reason that the programs of a kernel of ``ops`` keep their ids; None if there is none."""
     if not any(is_dot(op) for op in ops):
         return "the kernel has no dot"
     numbered = [op for op in ops if isa(op, GetProgramIdOp, GetNumProgramsOp)]
@@ -82,7 +82,9 @@ def _obstacle(ops: list[ir.Operation]) -> str | None:
 
 
 def _orders(op: ir.Operation) -> bool:
-    """Whether ``op`` is an atomic that another program may wait for: a compare-and-swap, or one that orders other accesses."""
+    """True if ``op`` is an atomic that another program may wait for: a compare-and-swap, or one that orders
+    other accesses.
+    """
     if isa(op, AtomicCasOp):
         return True
     return isa(op, AtomicRmwOp) and MemSemantic(cast(op, AtomicRmwOp).sem.value) is not MemSemantic.RELAXED

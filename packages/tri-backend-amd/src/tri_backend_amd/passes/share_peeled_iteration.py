@@ -95,7 +95,7 @@ class _Plan:
     # --- whether ------------------------------------------------------------------------------------------
 
     def obstacle(self) -> str | None:
-        """Why both stay."""
+        """Reason that both stay; None if there is none."""
         branch, body = If(self.peeled), For(self.loop).body
         assert branch.otherwise is not None
         if "unsignedCmp" in self.loop.attributes:
@@ -122,7 +122,9 @@ class _Plan:
         return ops[ops.index(self.peeled) + 1 : ops.index(self.loop)]
 
     def _are_same(self, left: ir.Value, right: ir.Value) -> bool:
-        """Whether ``left`` of the peeled iteration is computed as ``right`` of the loop's body is, from what either begins with."""
+        """True if ``left`` of the peeled iteration is computed as ``right`` of the loop's body is, from the
+        initial values of each.
+        """
         branch, loop = If(self.peeled), For(self.loop)
         if right == loop.variable:
             return self._is_number_of_iteration(left)
@@ -159,7 +161,7 @@ class _Plan:
         )
 
     def _is_number_of_iteration(self, left: ir.Value) -> bool:
-        """Whether ``left`` is a number that is known before the peeled iteration."""
+        """True if ``left`` is a scalar that is known before the peeled iteration."""
         chain = _chain(left, If(self.peeled).then)
         return (
             all(is_pure(op) and not len(op.regions) for op in chain)
@@ -167,7 +169,7 @@ class _Plan:
         )
 
     def _is_in_registers(self, left: ir.Value, other: ir.Operation | None) -> bool:
-        """Whether the loop's ``other`` loads what the peeled iteration has as ``left``."""
+        """True if the loop's ``other`` loads the value that the peeled iteration has as ``left``."""
         if (
             other is None
             or not isa(other, LoadOp)
@@ -178,7 +180,9 @@ class _Plan:
         return self.registers.setdefault(other.results[0], left) == left
 
     def _held_choice(self, other: ir.Operation) -> ir.Value | None:
-        """What ``other``, a choice or a conjunction, gives in the peeled iteration, by a mask that is known to hold there; None: it is no such."""
+        """Value of ``other``, a select or a conjunction, in the peeled iteration, by a mask that is known to
+        hold there; None for other ops.
+        """
         if isa(other, arith.SelectOp) and self._holds(cast(other, arith.SelectOp).condition):
             chosen = cast(other, arith.SelectOp)
             held, given, unused = chosen.condition, chosen.true_value, [chosen.false_value]
@@ -189,7 +193,7 @@ class _Plan:
         return given if self._computes_beside(held, *unused) else None
 
     def _computes_beside(self, *values: ir.Value) -> bool:
-        """Whether the shared iteration may compute ``values`` of the loop as well; then it will."""
+        """True if the shared iteration may compute ``values`` of the loop as well; they are then added."""
         chain = [op for value in values for op in _chain(value, For(self.loop).body)]
         if not all(is_pure(op) and not len(op.regions) for op in chain):
             return False
@@ -197,7 +201,7 @@ class _Plan:
         return True
 
     def _holds(self, mask: ir.Value) -> bool:
-        """Whether the loop's ``mask`` is known to hold for all elements in the iterations before."""
+        """True if the loop's ``mask`` is known to hold for all elements in the iterations before."""
         made = _maker(mask, For(self.loop).body)
         if made is None:
             return False
@@ -206,7 +210,7 @@ class _Plan:
         return HELD_BEFORE in made.attributes
 
     def _is_loaded_alike(self, made: LoadOp, other: LoadOp) -> bool:
-        """Whether ``made`` loads what ``other`` does where what masks it holds."""
+        """True if ``made`` loads the elements that ``other`` does, with a mask that is known to hold."""
         ignored = ("operandSegmentSizes",)
         if made.mask is not None or _attributes(made.operation, ignored) != _attributes(
             other.operation, ignored
@@ -222,7 +226,9 @@ class _Plan:
         return self._holds(other.mask) and self._computes_beside(*masked)
 
     def _begun_with(self, value: ir.Value) -> ir.Value:
-        """What ``value`` of the loop's body is before the peeled iteration, if the loop carries it."""
+        """Initial value, before the peeled iteration, of ``value`` of the loop's body, if the loop carries
+        it.
+        """
         loop, branch = For(self.loop), If(self.peeled)
         if not isinstance(value.owner, ir.Block) or value not in loop.carried:
             return value
@@ -230,7 +236,9 @@ class _Plan:
         return terminator(branch.otherwise).operands[loop.carried.index(value)]
 
     def _is_read_alike(self, made: LocalLoadOp, other: LocalLoadOp) -> bool:
-        """Whether ``made`` reads a whole buffer from outside of both, and ``other`` one that is filled in the loop, whose elements can be in that as well."""
+        """True if ``made`` reads a whole buffer from outside of both, and ``other`` one that is filled in the
+        loop, whose elements fit that as well.
+        """
         body = For(self.loop).body
         found, own = _filled(other.src, body), _turned(made.src)
         if found is None or _maker(made.src, If(self.peeled).then) is not None:
@@ -251,13 +259,13 @@ class _Plan:
         return True
 
     def _loading(self) -> list[ir.Operation]:
-        """What the loop's body does and the peeled iteration does not, but for filling buffers of its own."""
+        """Ops of the loop's body that the peeled iteration lacks, except those that fill buffers of its own."""
         return [
             op for op in block_ops(For(self.loop).body)[:-1] if op not in self.same and op not in self.filling
         ]
 
     def _fills_others(self) -> bool:
-        """Whether the loop reads, in what the two do not have in common, a buffer that there is none for."""
+        """True if the loop reads, outside of the common part, a buffer without a counterpart."""
         return any(
             use.owner.operation not in self.same and use.owner.operation not in self.filling
             for op in self.filling
@@ -398,7 +406,9 @@ def _chain(value: ir.Value, block: ir.Block) -> list[ir.Operation]:
 
 
 def _have_same_regions(left: ir.Operation, right: ir.Operation) -> bool:
-    """Whether the regions of both, as of reductions, have one block each, which do the same, with no region inside, to their arguments and constants of their own."""
+    """True if the regions of both, as of reductions, have one block each with equal ops, without nested
+    regions, on their arguments and constants of their own.
+    """
     blocks = [[list(region.blocks) for region in op.regions] for op in (left, right)]
     return len(blocks[0]) == len(blocks[1]) and all(
         len(one) == len(other) == 1 and _do_same_alone(one[0], other[0])
@@ -428,5 +438,5 @@ def _attributes(op: ir.Operation, ignored: Sequence[str] = ()) -> dict[str, str]
 
 
 def _place(result: ir.Value) -> int:
-    """Which result of its op ``result`` is."""
+    """Index of ``result`` among its op's results."""
     return ir.OpResult(result).result_number

@@ -90,7 +90,7 @@ def _transpose(conversion: ir.Operation) -> None:
 
 
 def _is_read_across(operand: ir.Value, width: int) -> bool:
-    """Whether ``operand`` can be read across its rows, which threads write ``width`` elements of at once."""
+    """True if ``operand`` can be read across its rows, of which threads write ``width`` elements at once."""
     info, read = tensor_info(operand.type), transposing_read(encoding_of(operand))
     if info is None or read is None or read.addressed(layouts.of(operand.type), info.bitwidth) is None:
         return False
@@ -98,7 +98,9 @@ def _is_read_across(operand: ir.Value, width: int) -> bool:
 
 
 def _is_shallow(depth: int, width: int, bits: int, wanted: DotOperand) -> bool:
-    """Whether a thread with ``depth`` rows of ``width`` elements, each of ``bits``, should rather have more rows."""
+    """True if a thread with ``depth`` rows of ``width`` elements, each of ``bits``, should rather have more
+    rows.
+    """
     assert isinstance(wanted.parent, MatrixEncoding)
     if depth * bits < _WORD:
         return True

@@ -30,7 +30,9 @@ _WIDE = {ScaleDotElemType.BF16: "bf16", ScaleDotElemType.FP16: "f16"}
 
 
 def obstacle(op: ir.Operation) -> str | None:
-    """Why ``op``, a ``tt.dot_scaled``, is not done this way; empty where nobody need know, None where it is."""
+    """Reason that ``op``, a ``tt.dot_scaled``, is not done this way; empty if it needs no report, None if it
+    is.
+    """
     operands = operands_of(op)
     if len(op.results[0].type.shape) != 2:
         return "batches of scaled dots have no conversion of their own"

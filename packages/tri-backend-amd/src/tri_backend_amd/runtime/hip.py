@@ -76,7 +76,7 @@ class Hip:
 
 
 def hip_present() -> bool:
-    """Whether HIP's library can be found; much cheaper than importing the bindings to find out."""
+    """True if HIP's library can be found; much cheaper than importing the bindings."""
     knobs.register(KNOBS)  # for who looks for devices without the plugin manager
     return bool(knobs.get("AMD_STANDIN") or loaded() or installed()) or found_by_name()
 

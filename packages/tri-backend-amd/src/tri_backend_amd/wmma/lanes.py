@@ -1,4 +1,5 @@
-"""Who holds what, as AMD's instruction set guides say it, for the simulator: independent of the layouts that the compiler uses.
+"""Element ownership by AMD's instruction set guides, for the simulator: independent of the layouts that the
+compiler uses.
 
 Figures of the guides of RDNA3 and RDNA4 on WMMA by wavefronts of 32.  Lane l and item r (of an operand's elements, of the result's
 registers) hold, of an instruction of version 1 (RDNA3) and 2 (RDNA4) or later:

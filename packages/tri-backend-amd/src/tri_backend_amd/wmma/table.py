@@ -16,7 +16,8 @@ __all__ = ["matrix_instructions", "wmma_policy"]
 
 @cache
 def matrix_instructions(processor: str) -> tuple[MatrixInstruction, ...]:
-    """What ``processor`` has, transposed: a lane holds neighbours of a row, or every second one (RDNA3).
+    """Matrix instructions of ``processor``, transposed: a lane holds neighbours of a row, or every second one
+    (RDNA3).
 
     Behind them rows for dots that are less deep than any: the same instructions, of whose operands the rest is zeros.
     """
@@ -41,7 +42,7 @@ def _row(form: Form, k: int) -> MatrixInstruction:
 
 
 def wmma_policy(processor: str) -> DefaultPolicy:
-    """What shared passes know of ``processor``; without WMMA, the default."""
+    """Policy of ``processor`` for the shared passes; without WMMA, the default."""
     rows = matrix_instructions(processor)
     if not rows:
         return DefaultPolicy()

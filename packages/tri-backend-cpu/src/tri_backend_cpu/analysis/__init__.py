@@ -1,1 +1,1 @@
-"""What is known of a kernel before any loop is made: runs of indices, inductions, the fusion plan, memory."""
+"""Analyses of a kernel before any loop is made: runs of indices, inductions, the fusion plan, memory."""

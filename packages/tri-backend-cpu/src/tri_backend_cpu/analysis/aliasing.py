@@ -1,4 +1,4 @@
-"""Whether two accesses may touch the same memory at different points of a loop nest.
+"""Alias analysis: overlap of two accesses at different points of a loop nest.
 
 Most loops that load and store can be fused only when different pointer arguments don't overlap.  A plan that takes
 them for disjoint says so (:class:`Aliasing`, ``assumed``), so that a launch can look whether it is true; another plan of
@@ -43,7 +43,9 @@ def root_pointer(pointer: Value) -> Value | None:
 
 
 def _sources(pointer: Value) -> list[Value] | None:
-    """What ``pointer`` may be derived from, one step back: nothing for a kernel's argument, None if not known."""
+    """Pointers that ``pointer`` may be derived from, one step back: none for a kernel's argument, None if not
+    known.
+    """
     op = pointer.op
     if op is None:
         if pointer.block is None:
@@ -65,7 +67,7 @@ def _sources(pointer: Value) -> list[Value] | None:
 
 
 def _carried(loop: ForLoop, index: int) -> list[Value]:
-    """What iter_arg ``index`` of ``loop`` is at first and next."""
+    """Initial and next value of iter_arg ``index`` of ``loop``."""
     return [loop.inits[index], loop.yielded[index]]
 
 
@@ -82,7 +84,7 @@ class Assumption(NamedTuple):
 
 @dataclass
 class Aliasing:
-    """What one plan takes pointers for.
+    """Aliasing assumptions of one plan.
 
     ``ordered``: different arguments may overlap; else what is taken for granted is noted in ``assumed``, by parameters.
     """
@@ -91,7 +93,7 @@ class Aliasing:
     assumed: dict[tuple[int, int], Assumption] = field(default_factory=dict)
 
     def conflict(self, first: Value | None, second: Value | None) -> bool:
-        """Whether accesses through two pointers may overlap at different points of a nest."""
+        """True if accesses through two pointers may overlap at different points of a nest."""
         if first is None or second is None:
             return True
         if first is second:
@@ -109,12 +111,14 @@ class Aliasing:
         self.assumed[key] = Assumption(*key, in_place and (known is None or known.in_place))
 
     def assumptions(self) -> list[Assumption]:
-        """What is taken for granted, in the order of parameters."""
+        """Assumptions made, in the order of parameters."""
         return sorted(self.assumed.values())
 
 
 def _same_offsets(first: Value, second: Value, known: dict[tuple[Value, Value], bool]) -> bool:
-    """Whether the pointers ``first`` and ``second``, of different arguments, are equal where those arguments are."""
+    """True if the pointers ``first`` and ``second``, of different arguments, are equal whenever those
+    arguments are.
+    """
     if first.shape != second.shape or first.dtype.element.nbytes != second.dtype.element.nbytes:
         return False
     if first.op is None and second.op is None:
@@ -128,7 +132,7 @@ def _same_offsets(first: Value, second: Value, known: dict[tuple[Value, Value], 
 
 
 def _same_op(first: Op, second: Op, known: dict[tuple[Value, Value], bool]) -> bool:
-    """Whether two ops do the same to their pointers, and have all other operands in common."""
+    """True if two ops do the same to their pointers, and have all other operands in common."""
     if (
         not first.has_kind_of(second)
         or not derives_pointer(first.name)
@@ -141,7 +145,9 @@ def _same_op(first: Op, second: Op, known: dict[tuple[Value, Value], bool]) -> b
 
 
 def _is_injective(pointer: Value) -> bool:
-    """Whether different points have different addresses, unless a stride is too small for what it steps over."""
+    """True if different points have different addresses, unless a stride is smaller than the extent it steps
+    over.
+    """
     found = _varies_along(pointer)
     return found is not None and all(d in found for d, n in enumerate(pointer.shape) if n > 1)
 

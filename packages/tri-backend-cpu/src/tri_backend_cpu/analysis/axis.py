@@ -37,7 +37,7 @@ class Axis:
 
     @property
     def every(self) -> int:
-        """What every element is a multiple of."""
+        """Common divisor of all elements."""
         return self.divisibility if all(c == 1 for c in self.contiguity) else 1
 
 
@@ -70,7 +70,7 @@ class AxisAnalysis:
         return found
 
     def may_divide(self, op: Op) -> bool:
-        """Whether the quotients and remainders of ``op`` are known to round down."""
+        """True if the quotients and remainders of ``op`` are known to round down."""
         (dividend,) = _dividend(op)
         return isa(op, arith.DivUIOp, arith.RemUIOp) or is_nonnegative(dividend, unknown=self.addresses)
 
@@ -104,7 +104,7 @@ class AxisAnalysis:
 
 
 def is_nonnegative(value: Value, *, unknown: bool = False) -> bool:
-    """Whether ``value`` is surely not negative, index arithmetic not wrapping.
+    """True if ``value`` is known to be non-negative, assuming index arithmetic does not wrap.
 
     ``unknown``: the answer for scalars that no op of the kernel computes.
     """
@@ -224,7 +224,7 @@ def _added(a: Axis, b: Axis, backward: Sequence[int]) -> Axis:
 
 
 def _at(axis: Axis, groups: tuple[int, ...]) -> int:
-    """What the elements at the starts of ``groups`` are multiples of."""
+    """Common divisor of the elements at the starts of ``groups``."""
     result = axis.divisibility
     for own, group in zip(axis.contiguity, groups, strict=True):
         if own > 1 and group < own:
@@ -233,7 +233,9 @@ def _at(axis: Axis, groups: tuple[int, ...]) -> int:
 
 
 def _at_starts(axis: Axis, dimension: int) -> int:
-    """What the elements at the starts of groups along ``dimension`` are multiples of, wherever along the others."""
+    """Common divisor of the elements at the starts of groups along ``dimension``, at any position along the
+    others.
+    """
     groups = (axis.contiguity[d] if d == dimension else 1 for d in range(len(axis.contiguity)))
     return _at(axis, tuple(groups))
 

@@ -65,7 +65,7 @@ class _Coalescer:
             self.replace(own.buffer, dot.view)
 
     def is_shared(self, value: Value, own: View) -> bool:
-        """Whether other values live in the buffer of ``value``, or its buffer is carried."""
+        """True if other values share the buffer of ``value``, or its buffer is carried."""
         others = [v for v, view in self.plan.views.items() if view.buffer is own.buffer and v is not value]
         return bool(others) or any(v.buffer is own.buffer for v in self.plan.carried.values())
 
@@ -75,7 +75,7 @@ class _Coalescer:
         return steps[0] if len(steps) == 1 and steps[0].block is block else None
 
     def is_dead_after(self, argument: Value, step: Step, block: BlockPlan) -> bool:
-        """Whether nothing in ``block`` reads ``argument`` later than ``step``, or elsewhere within it."""
+        """True if nothing in ``block`` reads ``argument`` later than ``step``, or elsewhere within it."""
         at = block.steps.index(step)
         for demand in self.demands[argument]:
             place = block.steps.index(block.ancestor(demand.step))
@@ -86,7 +86,7 @@ class _Coalescer:
         return self.plan.views[argument].buffer is self.plan.carried[argument].buffer
 
     def is_start(self, argument: Value, step: Step) -> bool:
-        """Whether ``step`` is a dot that wants ``argument`` as accumulator only."""
+        """True if ``step`` is a dot that uses ``argument`` as accumulator only."""
         return isinstance(step, Dot) and argument is step.accumulator and argument not in (step.a, step.b)
 
     def replace(self, buffer: Buffer, target: View) -> None:

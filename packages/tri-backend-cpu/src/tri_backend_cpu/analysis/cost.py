@@ -1,4 +1,4 @@
-"""What it costs to compute an element of a value again, in simple vector instructions, roughly."""
+"""Cost of recomputing an element of a value, in simple vector instructions, roughly."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _COSTS: dict[str, int] = {
 
 
 def _is_free(op: Op) -> bool:
-    """Whether ``op`` costs nothing where it stands: no operands, a part of a result, or folded into an address."""
+    """True if ``op`` is free: no operands, a part of a result, or folded into an address."""
     return isa(op, arith.ConstantOp, tt.MakeRangeOp, tt.SplitOp) or DataMovement.declared_by(op.name)
 
 
 def _is_opaque(op: Op) -> bool:
-    """Whether results of ``op`` are no function of indices and scalars."""
+    """True if results of ``op`` are not functions of indices and scalars."""
     name = op.name
     known = maps_elements(name) or DataMovement.declared_by(name) or not op.operands
     return bool(op.blocks) or not known
@@ -72,7 +72,7 @@ class CostModel:
         return found
 
     def is_index(self, value: Value) -> bool:
-        """Whether ``value`` is an integer or pointer computed from indices and scalars alone."""
+        """True if ``value`` is an integer or pointer computed from indices and scalars alone."""
         found = self._index.get(value)
         if found is None:
             found = self._index[value] = self._computes_index(value)

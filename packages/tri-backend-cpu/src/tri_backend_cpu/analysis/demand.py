@@ -23,13 +23,15 @@ class Demand:
     map: Map | None
 
     def is_pointwise(self, value: Value) -> bool:
-        """Whether the step is a nest over the shape of ``value`` that wants each element at its own point."""
+        """True if the step is a nest over the shape of ``value`` that reads each element at its own point."""
         if not isinstance(self.step, Nest) or self.map is None or self.step.shape != value.shape:
             return False
         return all(n == 1 or d == i for i, (d, n) in enumerate(zip(self.map, value.shape, strict=True)))
 
     def repeats(self) -> int:
-        """How often the step computes each element: loops around the innermost one that the value varies in."""
+        """Number of times that the step computes each element: loops around the innermost one that the value
+        varies in.
+        """
         if not isinstance(self.step, Nest) or self.map is None:
             return 1
         used = {d for d in self.map if d is not None}
@@ -58,12 +60,12 @@ class Demands:
 
 
 def is_inline_reshape(op: Op) -> bool:
-    """Whether a ``tt.reshape`` only adds or drops dimensions of size 1."""
+    """True if a ``tt.reshape`` only adds or drops dimensions of size 1."""
     return [n for n in op.operand("src").shape if n > 1] == [n for n in op.result.shape if n > 1]
 
 
 def operand_maps(op: Op, at: Map) -> Iterable[tuple[Value, Map | None]]:
-    """What computing a result of ``op`` at ``at`` wants of the tensors among its operands."""
+    """Maps at which computing a result of ``op`` at ``at`` reads the tensors among its operands."""
     rule = _MAPS.get(op.name)
     if rule is None:
         return [(v, at) for v in op.operands]

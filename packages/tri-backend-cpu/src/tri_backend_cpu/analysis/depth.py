@@ -1,4 +1,4 @@
-"""How deep values are: chains of ops that a frontend unrolled may have thousands.
+"""Depth of values: chains of ops that a frontend unrolled may have thousands.
 
 Analyses that recurse into operands first would run out of stack on such a chain.  They run in program order
 instead (:func:`prime`), so that every result needs only results already known; and the

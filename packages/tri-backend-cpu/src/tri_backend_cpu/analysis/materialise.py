@@ -142,7 +142,7 @@ class _Materialiser:
     # --- memory that changes -----------------------------------------------------------------------------
 
     def is_stale(self, value: Value, demand: Demand) -> bool:
-        """Whether ``demand`` comes after what ``value`` is read from was overwritten."""
+        """True if ``demand`` comes after an overwrite of the memory that ``value`` is read from."""
         home = self.home(value)
         place = home.ancestor(demand.step)
         at = home.steps.index(place)
@@ -170,7 +170,7 @@ class _Materialiser:
         return isa(load, tt.LoadOp) and any(order > load.order for order, _ in step.writes())
 
     def overwrites_elsewhere(self, value: Value, step: Step) -> bool:
-        """Whether a nest that overwrites what ``value`` is read from does so at other points."""
+        """True if a nest overwrites, at other points, the memory that ``value`` is read from."""
         load = value.op
         if load is None:
             return False
@@ -190,7 +190,7 @@ def _order(value: Value) -> int:
 
 
 def _own_demands(step: Step) -> list[tuple[Value, Demand]]:
-    """What ``step`` itself wants of its operands."""
+    """Demands of ``step`` itself on its operands."""
     match step:
         case Nest():
             operands = [v for m in step.members for v in m.operands]

@@ -94,13 +94,13 @@ class Write(Member):
 
     @property
     def value(self) -> Value:
-        """What is written."""
+        """Value that is written."""
         (value,) = self.operands
         return value
 
     @property
     def view(self) -> View:
-        """Where it is written."""
+        """View to which it is written."""
         (view,) = self.views
         if view is None:
             raise ValueError("a write without a view")
@@ -204,7 +204,7 @@ class Dot(Step):
 
     @property
     def starts_at_zero(self) -> bool:
-        """Whether the accumulator is the constant 0."""
+        """True if the accumulator is the constant 0."""
         return constant_of(self.accumulator) == 0
 
     @property
@@ -219,7 +219,7 @@ class Dot(Step):
 
     @property
     def accumulator(self) -> Value:
-        """What the product of the operands is added to."""
+        """Accumulator of the dot."""
         return self.op.operand("c")
 
 
@@ -314,7 +314,7 @@ class Plan:
 
 
 def changes_memory(op: Op) -> bool:
-    """Whether ``op`` writes memory, or what the host reads in its order."""
+    """True if ``op`` writes memory, or has effects that the host observes in order."""
     return isa(op, tt.PrintOp) or WRITE_GLOBAL in (Effects.declared_by(op.name) or NOTHING)
 
 
@@ -327,5 +327,5 @@ def written_through(op: Op) -> Value | None:
 
 
 def is_barrier(op: Op) -> bool:
-    """Whether accesses before ``op`` are over when those after it begin."""
+    """True if accesses before ``op`` are complete when those after it begin."""
     return SYNCHRONIZE_CTA in (Effects.declared_by(op.name) or NOTHING)

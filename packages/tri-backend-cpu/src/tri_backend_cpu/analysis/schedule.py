@@ -92,7 +92,7 @@ class _Scheduler:
             self.load_waits = False
 
     def waiting(self, values: list[Value]) -> bool:
-        """Whether any of ``values`` is only known after the open nest."""
+        """True if any of ``values`` is only known after the open nest."""
         return self.open is not None and any(self.waits.get(v) is self.open for v in values)
 
     def join(self, shape: tuple[int, ...], member: Member, *, scalar: bool = False) -> Nest:
@@ -141,7 +141,7 @@ class _Scheduler:
             self.close()
 
     def conflicts(self, op: Op) -> bool:
-        """Whether the open nest writes what ``op`` writes, at other points."""
+        """True if the open nest writes the memory that ``op`` writes, at other points."""
         assert self.open is not None
         conflict = self.plan.aliasing.conflict
         return any(conflict(pointer, written_through(op)) for _, pointer in self.open.writes())
@@ -242,12 +242,12 @@ def _is_tensor(value: Value) -> bool:
 
 
 def _is_by_vectors(op: Op) -> bool:
-    """Whether the effect ``op`` can be done for a vector of points at once."""
+    """True if the effect ``op`` can be vectorised over points."""
     return isa(op, tt.StoreOp, tt.AssertOp)
 
 
 def _stands_alone(op: Op) -> bool:
-    """Whether the effect ``op`` has to be over at all points before anything else happens."""
+    """True if the effect ``op`` must be complete at all points before any later op."""
     return isa(op, tt.ElementwiseInlineAsmOp, tt.ExternElementwiseOp, tt.AtomicPollOp)
 
 
@@ -264,7 +264,7 @@ def _leaving(op: Op, parent: Op) -> tuple[list[Value], list[Value]]:
 
 
 def _has_effects(op: Op, *, reads: bool = True) -> bool:
-    """Whether ``op`` does more than compute its results; without ``reads``, more than that and read memory."""
+    """True if ``op`` does more than compute its results; without ``reads``, more than that and read memory."""
     effects = Effects.declared_by(op.name) or NOTHING
     return isa(op, tt.ElementwiseInlineAsmOp, tt.ExternElementwiseOp) or bool(
         effects if reads else effects - {READ_GLOBAL}

@@ -37,7 +37,7 @@ class Value:
 
     @property
     def is_tensor(self) -> bool:
-        """Whether the value is a tensor (of any rank, also 0)."""
+        """True if the value is a tensor (of any rank, also 0)."""
         return self.type.shape is not None
 
     def __repr__(self) -> str:
@@ -70,11 +70,11 @@ class Op:
 
     @property
     def source(self) -> Value:
-        """What the op moves, converts, derives from or reduces: the first operand."""
+        """First operand of the op: the source of a movement, conversion, derivation or reduction."""
         return self.operands[0]
 
     def has_kind_of(self, other: Op) -> bool:
-        """Whether the op is of the same class as ``other``."""
+        """True if the op is of the same class as ``other``."""
         return self.name == other.name
 
     def operand(self, name: str) -> Value:

@@ -53,17 +53,17 @@ class DType:
 
     @property
     def is_float(self) -> bool:
-        """Whether the type is a float of any width."""
+        """True if the type is a float of any width."""
         return self.kind == "float"
 
     @property
     def is_int(self) -> bool:
-        """Whether the type is an integer (booleans included)."""
+        """True if the type is an integer (booleans included)."""
         return self.kind == "int"
 
     @property
     def is_pointer(self) -> bool:
-        """Whether the type is a pointer."""
+        """True if the type is a pointer."""
         return self.kind == "ptr"
 
     @property
@@ -73,7 +73,7 @@ class DType:
 
     @property
     def element(self) -> DType:
-        """What a pointer points to; the type itself for numbers."""
+        """Pointee type of a pointer; the type itself for numbers."""
         return self.pointee or self
 
     @property

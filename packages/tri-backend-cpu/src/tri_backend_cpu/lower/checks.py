@@ -62,7 +62,7 @@ class Checks:
         return abi.checks_offset([p.dtype.nbytes for p in self.parameters])
 
     def stopped(self) -> ir.Value:
-        """Whether an access or an assertion of the launch has failed (i1)."""
+        """Condition (i1) that an access or an assertion of the launch has failed."""
         b = self.b
         attributes = {"alignment": ir.IntegerAttr.get(b.i64_type, 4)}
         attributes["ordering"] = ir.IntegerAttr.get(b.i64_type, _RELAXED)
@@ -111,7 +111,9 @@ class Checks:
         return Lanes(b.same("arith.andi", mask.value, allowed), level, mask.wide)
 
     def _lanes(self, op: Op, addresses: ir.Value, mask: ir.Value, width: int) -> ir.Value:
-        """Which of ``addresses`` may be accessed; the checker sees those outside of the range, lane by lane."""
+        """Mask of ``addresses`` that may be accessed; the checker sees those outside of the range, lane by
+        lane.
+        """
         b = self.b
         outside = b.same("arith.andi", self._outside(op, addresses, width), mask)
         found = b.op("llvm.intr.vector.reduce.or", b.type(I1), outside)
@@ -136,7 +138,9 @@ class Checks:
         return branch.result
 
     def _outside(self, op: Op, address: ir.Value, width: int = 0) -> ir.Value:
-        """Whether an element at ``address`` is not within the range; addresses of a process are not negative."""
+        """Condition (i1) that an element at ``address`` is not within the range; addresses of a process are
+        not negative.
+        """
         b = self.b
         row = self._row(op)
         low, end = (b.load(b.offset(row, at, I8), I64) for at in (0, _END))

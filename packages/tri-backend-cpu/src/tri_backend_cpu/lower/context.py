@@ -1,4 +1,4 @@
-"""What all nests of a kernel share while it is lowered."""
+"""Common state of all nests of a kernel while it is lowered."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _amount(induction: Induction) -> DType:
 
 
 def _moved(context: Context, induction: Induction) -> ir.Value:
-    """How far ``induction`` has moved after one more iteration."""
+    """Offset of ``induction`` after one more iteration."""
     b, total, dtype = context.b, context.moved[induction.argument], _amount(induction)
     for move in induction.steps:
         name = "arith.subi" if move.negative else "arith.addi"

@@ -1,4 +1,4 @@
-"""What a nest does at its points besides writing its own buffers: stores, atomics, prints, assertions."""
+"""Effects of a nest at its points besides writing its own buffers: stores, atomics, prints, assertions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["act", "before", "has_rule"]
 
 
 def before(e: Evaluator, member: Effect) -> None:
-    """What has to happen before the nest."""
+    """Emit the part of an effect that precedes the nest."""
     if member.op.name == "tt.histogram":
         (view,) = member.views
         if view is not None:
@@ -26,7 +26,7 @@ def before(e: Evaluator, member: Effect) -> None:
 
 
 def has_rule(name: str) -> bool:
-    """Whether :func:`act` knows ops called ``name``."""
+    """True if :func:`act` supports ops called ``name``."""
     return name in _ACTIONS
 
 

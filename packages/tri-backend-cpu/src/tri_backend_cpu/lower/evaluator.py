@@ -87,7 +87,7 @@ class Evaluator:
         self._climbing = False
 
     def address(self, pointer: Value, place: Place) -> Address:
-        """Where ``pointer`` points to at ``place``."""
+        """Address of ``pointer`` at ``place``."""
         key = (pointer, place)
         found = self._addresses.get(key)
         if found is None:
@@ -101,7 +101,7 @@ class Evaluator:
         return self.context.scalars[value]
 
     def is_stored(self, value: Value) -> bool:
-        """Whether ``value`` is read from where an earlier step wrote it."""
+        """True if ``value`` is read from the buffer to which an earlier step wrote it."""
         return value in self.plan.views and value not in self.fresh
 
     def mask(self, mask: Value | None, place: Place) -> Lanes | None:
@@ -124,7 +124,7 @@ class Evaluator:
         return Lanes(runs, self._split.level, wide=False)
 
     def is_assumed(self, value: Value, place: Place) -> bool:
-        """Whether ``value`` is a mask that is known to be true in this loop."""
+        """True if ``value`` is a mask that is known to be true in this loop."""
         return bool(self._assumed) and (value, place.start()) in self._assumed
 
     def wide(self, value: Value, place: Place) -> ir.Value:
@@ -227,7 +227,7 @@ class Evaluator:
             return Lanes(b.same("arith.addi", start.value, amount), start.level, start.wide)
 
     def read(self, view: View, place: Place) -> Lanes:
-        """What ``view`` holds at ``place``."""
+        """Contents of ``view`` at ``place``."""
         return memory.read_view(self, view, place)
 
     # --- places ------------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ class Evaluator:
                 yield operand, _placed(place, at)
 
     def operand_place(self, op: Op, place: Place) -> Place:
-        """Where the first operand of a shape op is wanted, when its result is wanted at ``place``."""
+        """Place of the first operand of a shape op whose result is evaluated at ``place``."""
         rank = len(place.coordinates)
         _, at = next(iter(operand_maps(op, tuple(range(rank)))))
         if at is None:

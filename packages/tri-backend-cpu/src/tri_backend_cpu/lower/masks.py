@@ -48,7 +48,8 @@ def _collect(e: Evaluator, value: Value, place: Place, found: dict[Masked, None]
 
 
 def true_prefix(e: Evaluator, mask: Value, place: Place, extent: int) -> Lanes | None:
-    """How many of the ``extent`` points from ``place`` along its lane ``mask`` is true for, at least (i64).
+    """Lower bound (i64) of the number of leading points for which ``mask`` is true, of the ``extent`` points
+    from ``place`` along its lane.
 
     May exceed ``extent`` or be negative.  None when that is not known without computing the mask.
     """

@@ -306,7 +306,7 @@ def _add_index(e: Values, offset: Linear, index: Lanes, stride: int) -> None:
 def read_view(
     e: Values, view: View, place: Place, replaced: tuple[int, Lanes] | None = None, level: int = 0
 ) -> Lanes:
-    """What ``view`` holds at ``place``, read at ``level`` or further in."""
+    """Contents of ``view`` at ``place``, read at ``level`` or further in."""
     where = _view_address(e, view, place, replaced, level)
     return _load(e, where, view.buffer.dtype, None, None, where.pointer.level)
 

@@ -24,7 +24,7 @@ __all__ = ["Shape", "emit_nest"]
 
 @dataclass(frozen=True)
 class Shape:
-    """How a nest's shape is run through.
+    """Traversal of a nest's shape.
 
     ``outer``: dimensions with a loop of their own; ``lane``: the one that vectors lie along (None: there
     is one point, or the nest is by elements and has no vectors); ``width``: lanes per vector, 0 without

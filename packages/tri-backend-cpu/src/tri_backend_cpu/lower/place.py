@@ -56,7 +56,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a vector of points lies: ``pointer`` is a scalar, or a vector of one address per lane.
+    """Addresses of a vector of points: ``pointer`` is a scalar, or a vector of one address per lane.
 
     With a scalar ``pointer`` the lanes are ``contiguous`` from there, or all the same.
     """

@@ -1,4 +1,4 @@
-"""Where a kernel that runs for long looks whether it is to stop: between programs, and in loops.
+"""Polling for interruption by kernels that run for long: between programs, and in loops.
 
 A poll is one load and a branch that is not taken.  The function that it calls where the flag is set does not come back
 where the launch is given up, so that nothing of the program runs on with half of its values.

@@ -1,4 +1,4 @@
-"""What a kernel's metadata says of its assertions and prints, and of the source of its accesses."""
+"""Records in a kernel's metadata of its assertions and prints, and of the source of its accesses."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ __all__ = ["apply_region"]
 def apply_region(
     b: Builder, region: Block, arguments: Sequence[ir.Value], outer: Mapping[Value, ir.Value]
 ) -> list[ir.Value]:
-    """What ``region`` yields for ``arguments`` of one width; ``outer`` are captured scalars."""
+    """Yielded values of ``region`` for ``arguments`` of one width; ``outer`` are captured scalars."""
     width = width_of(arguments[0])
     if not width or not any(op.blocks for op in region.ops):
         return _Region(b, outer, width).run(region, arguments)

@@ -1,4 +1,4 @@
-"""How a kernel tells the host something while it runs: failed assertions and prints.
+"""Reports from a running kernel to the host: failed assertions and prints.
 
 What the host must know to word them (messages, places, types) goes into the kernel's metadata.
 """

@@ -1,4 +1,4 @@
-"""What the rules of memory and of linear integers need of the evaluator that computes values."""
+"""Interface of the evaluator for the rules of memory and of linear integers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Values(Protocol):
         ...
 
     def address(self, pointer: Value, place: Place) -> Address:
-        """Where ``pointer`` points to at ``place``."""
+        """Address of ``pointer`` at ``place``."""
         ...
 
     def mask_outside(self, mask: Value | None, place: Place, level: int) -> Lanes | None:
@@ -43,7 +43,7 @@ class Values(Protocol):
         ...
 
     def is_stored(self, value: Value) -> bool:
-        """Whether ``value`` is read from where an earlier step wrote it."""
+        """True if ``value`` is read from the buffer to which an earlier step wrote it."""
         ...
 
     def by_op(self, value: Value, op: Op, place: Place) -> Lanes:
@@ -51,9 +51,9 @@ class Values(Protocol):
         ...
 
     def read(self, view: View, place: Place) -> Lanes:
-        """What ``view`` holds at ``place``."""
+        """Contents of ``view`` at ``place``."""
         ...
 
     def operand_place(self, op: Op, place: Place) -> Place:
-        """Where the first operand of a shape op is wanted, when its result is wanted at ``place``."""
+        """Place of the first operand of a shape op whose result is evaluated at ``place``."""
         ...

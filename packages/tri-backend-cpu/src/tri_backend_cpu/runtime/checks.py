@@ -53,7 +53,7 @@ class BoundedPointer(int):
 
 
 def _bytes_before(array: ArrayArgument) -> int:
-    """How far negative strides reach before the first element."""
+    """Bytes before the first element that negative strides reach."""
     interface = getattr(array.owner, "__array_interface__", None)
     strides = interface.get("strides") if isinstance(interface, dict) else None
     if interface is None or strides is None or array.nbytes == 0:
@@ -127,7 +127,7 @@ class AccessChecker:
         return self._failures.pop(task, None)
 
     def _check(self, task: int, site: int, x: int, y: int, z: int, address: int, row: int) -> int:
-        """What compiled code calls: 1 when ``address`` may be accessed, and the range at ``row`` is widened."""
+        """Callback of compiled code: 1 if ``address`` may be accessed, and the range at ``row`` is widened."""
         record = self._sites[site]
         with self._lock:
             argument = self._argument(task, record["parameter"])
@@ -187,7 +187,7 @@ class AccessChecker:
 
 
 def _from(argument: BoundedPointer, size: int) -> str:
-    """Where the elements begin, if not at the pointer."""
+    """Start of the elements, in words, if not at the pointer."""
     before = argument - argument.low
     return f", from element {-before // size} on" if before else ""
 

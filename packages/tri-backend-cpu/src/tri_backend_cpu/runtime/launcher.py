@@ -137,7 +137,7 @@ def _checked(
 
 
 def _failure(kernel: CpuKernel, facts: Facts, task: bytes, refused: KernelFault | None) -> KernelFault:
-    """What failed first: an access that was refused, or an assertion."""
+    """Error for the first failure: a refused access, or an assertion."""
     (number,) = _FAILED.unpack_from(task, FAILED)
     if number == REFUSED and refused is not None:
         return refused

@@ -1,4 +1,4 @@
-"""What memory this process has, and what it may do with it."""
+"""Memory mappings of this process, with their permissions."""
 
 from __future__ import annotations
 

@@ -17,7 +17,9 @@ __all__ = ["launch_plan"]
 
 
 def launch_plan(kernel: CpuKernel, pool: ThreadPool) -> LaunchPlan | None:
-    """How ``kernel`` is launched on arrays that do not overlap; None where a launch has something to report, or is checked."""
+    """Launch plan of ``kernel`` on arrays that do not overlap; None if a launch has something to report, or
+    is checked.
+    """
     address, facts = kernel.versions[0]
     table = argument_table(kernel.parameters)
     if facts.assertions or facts.prints or facts.accesses or ARGUMENTS + table.size > TASK_BYTES:

@@ -29,7 +29,7 @@ _Run = Callable[[int, int, int, int, int, int], None]
 
 
 class _Own(threading.local):
-    """What a thread that launches has for itself."""
+    """State of a launching thread."""
 
     arena: Arena | None = None
 
@@ -132,7 +132,7 @@ class ThreadPool:
         return self._start_address, self._pool, self._watch.address
 
     def _is_ready(self, arena_bytes: int) -> bool:
-        """Whether compiled code finds the scratch memory that such a launch needs."""
+        """True if compiled code finds the scratch memory that such a launch needs."""
         return self._shared is not None and arena_bytes <= self._arena_bytes
 
     def _prepare(self, count: int, arena_bytes: int) -> None:

@@ -1,4 +1,4 @@
-"""What kernels print, as text."""
+"""Output of kernels' prints, as text."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class CpuRuntime(RuntimeBase):
         return make_launch(kernel, self._pool)
 
     def launch_plan(self, kernel: LoadedKernel, image: KernelImage) -> LaunchPlan | None:
-        """How compiled code launches ``kernel``; None for one whose launches are Python's."""
+        """Launch plan of ``kernel`` for compiled code; None for one whose launches are Python's."""
         del image
         return launch_plan(kernel, self._pool) if isinstance(kernel, CpuKernel) else None
 
@@ -76,7 +76,7 @@ class CpuRuntime(RuntimeBase):
         return partial(check_first_launch, kernel)
 
     def overlapping(self, kernel: LoadedKernel, image: KernelImage) -> OverlapLaunch | None:
-        """How ``kernel`` is launched on arrays that overlap; None where its code is the same."""
+        """Launch of ``kernel`` on arrays that overlap; None if its code is the same."""
         del image
         if not isinstance(kernel, CpuKernel) or len(kernel.versions) == 1:
             return None

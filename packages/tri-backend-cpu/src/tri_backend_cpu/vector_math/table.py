@@ -1,4 +1,4 @@
-"""Which function serves which op."""
+"""Table of ops and the functions that implement them."""
 
 from __future__ import annotations
 

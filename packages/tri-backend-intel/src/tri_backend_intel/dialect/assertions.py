@@ -67,7 +67,7 @@ class LeaveOp(MachineOp, dialect=TTIG, name="leave"):
 
 
 def _cut(op: ir.Operation) -> tuple[ir.Block, ir.Block]:
-    """What follows ``op`` in its block, in a new one; and a second new one, which is empty."""
+    """Split the block after ``op``: the rest, in a new block; and a second new one, which is empty."""
     block = op.block
     following = [view.operation for view in block.operations]
     following = following[following.index(op) + 1 :]

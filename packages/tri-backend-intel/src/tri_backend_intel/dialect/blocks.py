@@ -32,7 +32,7 @@ AT_FIRST_USE = "at_first_use"
 
 
 class Form(enum.IntEnum):
-    """How a load deals a block to lanes."""
+    """Distribution of a loaded block over lanes."""
 
     #: each row over the lanes, neighbours of a lane together where rows are wider
     PLAIN = 0
@@ -97,7 +97,7 @@ class _BlockOp(MachineOp, dialect=TTIG):
 def _check_surface(
     cta: SimulatedCTA, base: Array, width: Array, height: Array, pitch: Array, x: Array
 ) -> None:
-    """What the hardware does not check, and answers with anything: AssertionError."""
+    """Check requirements that the hardware does not, with undefined results: AssertionError."""
     ok = (base % 64 == 0) & (width >= 64) & (width % 4 == 0) & (width <= 1 << 24) & (pitch % 16 == 0)
     ok &= (pitch >= width) & (pitch <= 1 << 24) & (height >= 1) & (height <= 1 << 24) & (x % 4 == 0)
     if not np.all(ok[np.asarray(cta.active, bool)] if ok.ndim else ok):
@@ -179,7 +179,7 @@ class BlockStoreOp(_BlockOp, name="block_store"):
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """What is inside is written."""
+        """Write the part that is inside."""
         lane = np.arange(cta.num_threads) % cta.threads_per_warp
         for row, value in enumerate(operands[6:]):
             addresses, inside = self.places(cta, operands, lane, row)

@@ -1,4 +1,4 @@
-"""What each lane of a sub-group does with its elements of pieces: an op on the level of sub-groups and below."""
+"""Per-lane computation on a sub-group's elements of pieces: an op on the level of sub-groups and below."""
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
@@ -13,7 +13,7 @@ __all__ = ["Dealt", "LanesOp"]
 
 
 class Dealt(enum.IntEnum):
-    """How a value lies in the lanes."""
+    """Distribution of a value over the lanes."""
 
     #: a number, or a vector, that is a lane's own already
     OWN = 0
@@ -26,7 +26,7 @@ class Dealt(enum.IntEnum):
 
 
 class LanesOp(TTIG.Operation, name="lanes"):
-    """What ``does`` names, by the rule of that name in ``xegpu.lane_rules``.
+    """Op of lanes by the rule that ``does`` names in ``xegpu.lane_rules``.
 
     Before the level of lanes operands and results are vectors of the sub-group, dealt as ``dealt_in`` and ``dealt_out``
     (:class:`Dealt`) say; after it, what a lane has of them, in one dimension.  Other attributes are the rule's.

@@ -122,7 +122,7 @@ def _by_warp(registers: Sequence[Array], kind: str, lanes: int) -> Array:
 
 
 def _numbers(values: Array, kind: str) -> Array:
-    """What the instruction reads: bf16 from bits, f32 cut off to tf32."""
+    """Operand values as the instruction reads them: bf16 from bits, f32 truncated to tf32."""
     if kind == "bf16":
         return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     if kind == "f32":
@@ -215,7 +215,7 @@ def _part_of(value: ir.Value) -> tuple[ir.Value | None, int]:
 
 
 def _inserted(vector: ir.Value, place: int) -> ir.Value | None:
-    """What was put into ``vector`` at ``place``; None: it was not made so."""
+    """Value inserted into ``vector`` at ``place``; None if it was not made so."""
     while (op := _made_by(vector, "llvm.insertelement")) is not None:
         vector, value, at = op.operands
         if _number(at) == place:
@@ -236,7 +236,7 @@ def _made_by(value: ir.Value, name: str) -> ir.Operation | None:
 
 
 def _code(type_: ir.Type) -> str:
-    """How the Itanium mangling spells a scalar or vector."""
+    """Itanium mangling of a scalar or vector type."""
     if isinstance(type_, ir.VectorType):
         return f"Dv{type_.shape[0]}_{_LETTERS[str(type_.element_type)]}"
     return _LETTERS[str(type_)]

@@ -79,12 +79,12 @@ class RegisterSliceOp(TTIG.Operation, name="register_slice", traits=[Pure]):
 
 
 def is_block_access(op: ir.Operation) -> bool:
-    """Whether ``op`` reads or writes a block of a descriptor."""
+    """True if ``op`` reads or writes a block of a descriptor."""
     return BlockAccess.declared_by(op.name)
 
 
 def is_transposed(op: ir.Operation) -> bool:
-    """Whether a load is of the block's transpose."""
+    """True if a load transposes the block."""
     return "transposed" in op.attributes
 
 

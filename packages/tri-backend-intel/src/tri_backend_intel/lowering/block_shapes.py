@@ -76,7 +76,7 @@ def _power(number: int) -> int:
 
 
 def extent_of(encoding: DotOperand, size: Sequence[int], places: Sequence[Sequence[int]]) -> tuple[int, int]:
-    """How far a warp's elements reach from its first one: lanes have what registers do not."""
+    """Extent of a warp's elements from its first one, in lanes and registers."""
     parent = encoding.parent
     assert isinstance(parent, Dpas)
     fragment = parent.fragment(encoding.op_idx, 0)

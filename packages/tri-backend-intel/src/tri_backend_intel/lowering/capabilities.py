@@ -1,4 +1,4 @@
-"""What a device has no instructions for is refused where the source says it."""
+"""Check of a device's capabilities: an op without instructions is refused at its place in the source."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def multiply_cluster(
 
 @dataclass
 class _Operand:
-    """What one instruction reads of an operand, or two, if it is of 8-bit floats: widened where it is first read."""
+    """Operand registers of one instruction, or two, if it is of 8-bit floats: widened at the first read."""
 
     b: Builder
     registers: Registers
@@ -82,7 +82,8 @@ class _Operand:
 
 
 def _last_of_branches(operands: Registers) -> ir.Operation | None:
-    """What makes the last of ``operands``, if that is loaded in a branch; None: DPAS stands where its dot does.
+    """Defining op of the last of ``operands`` to be made, if that is loaded in a branch; None: DPAS stays at
+    its dot.
 
     What is loaded after it needs no registers yet: compilers of machine code do not move instructions over branches.
     """
@@ -96,7 +97,7 @@ def _last_of_branches(operands: Registers) -> ir.Operation | None:
 
 
 def _of_a_branch(op: ir.Operation) -> bool:
-    """Whether a branch gives the word that ``op`` is a part of."""
+    """True if a branch yields the word that ``op`` is a part of."""
     while not len(op.regions) and len(op.operands) and not isinstance(op.operands[0].owner, ir.Block):
         if op.name not in ("llvm.bitcast", "llvm.extractelement"):
             return False

@@ -213,7 +213,7 @@ class IntelPrimitives(Primitives):
         return body()[0] if predicate is None else b.if_(predicate, body, None, [type_])[0]
 
     def native(self, dtype: str) -> bool:
-        """Whether SPIR-V computes on ``dtype``; bf16 is held as 16 bits and computed on in f32."""
+        """True if SPIR-V computes on ``dtype``; bf16 is held as 16 bits and computed on in f32."""
         return dtype in _NATIVE
 
     def cast(self, b: Builder, value: ir.Value, source: str, target: str, rounding: str) -> ir.Value | None:

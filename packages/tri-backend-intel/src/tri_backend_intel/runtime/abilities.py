@@ -1,4 +1,4 @@
-"""What a module needs and a device has, compared before a driver sees the module."""
+"""Required and available features of a module and a device, compared before a driver sees the module."""
 
 from __future__ import annotations
 

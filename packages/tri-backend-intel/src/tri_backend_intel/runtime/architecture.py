@@ -1,4 +1,4 @@
-"""Which architecture a GPU is, by its PCI device id."""
+"""Architecture of a GPU, by its PCI device id."""
 
 from __future__ import annotations
 

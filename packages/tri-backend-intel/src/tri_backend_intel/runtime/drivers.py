@@ -1,4 +1,4 @@
-"""Which drivers serve this process: SYCL where dpctl is installed, else Level Zero and OpenCL themselves.
+"""Drivers of this process: SYCL if dpctl is installed, else Level Zero and OpenCL themselves.
 
 dpctl takes arrays and queues of other libraries (PyTorch's, dpnp's), so it goes first.  The knob ``INTEL_DRIVER`` names others.
 """
@@ -70,5 +70,5 @@ _reasons: dict[str, DeviceError] = {}
 
 
 def reasons() -> tuple[DeviceError, ...]:
-    """Why drivers that were asked have no devices, in order."""
+    """Errors of the drivers that have no devices, in order."""
     return tuple(_reasons.values())

@@ -1,4 +1,4 @@
-"""What a driver is known to compute wrong, looked for in a module before it is built."""
+"""Known miscompilations of a driver, searched for in a module before it is built."""
 
 from __future__ import annotations
 

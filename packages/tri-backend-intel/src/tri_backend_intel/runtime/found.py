@@ -13,7 +13,8 @@ __all__ = ["DeviceFacts", "FoundDevice"]
 
 @dataclass(frozen=True)
 class DeviceFacts:
-    """What a driver says of a device: ``features`` among ``fp64``, ``fp16``, ``atomic64``; sizes of sub-groups in lanes.
+    """Facts of a device from its driver: ``features`` among ``fp64``, ``fp16``, ``atomic64``; sizes of
+    sub-groups in lanes.
 
     ``selector`` names the device to the same driver in another process; ``platform`` are words that decide, with the other
     names and the version, what code the driver makes.
@@ -38,7 +39,7 @@ class FoundDevice:
 
     @property
     def is_cpu(self) -> bool:
-        """Whether the device is a CPU: its memory is the host's."""
+        """True if the device is a CPU: its memory is the host's."""
         return self.info.arch == "opencl-cpu"
 
     @property

@@ -1,4 +1,4 @@
-"""What the runtime needs of a driver; :mod:`tri_backend_intel.runtime.drivers` names those there are."""
+"""Driver interface of the runtime; implementations: :mod:`tri_backend_intel.runtime.drivers`."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Driver(Protocol):
         ...
 
     def launch_plan(self, kernel: Any, image: KernelImage) -> LaunchPlan | None:
-        """How compiled code launches it; None where it cannot."""
+        """Launch plan for compiled code; None if it cannot launch it."""
         ...
 
     def check_build(self, selector: str, data: bytes, name: str, options: str) -> None:

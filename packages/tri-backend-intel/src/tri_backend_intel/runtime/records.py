@@ -16,7 +16,7 @@ _REMEDY = "correct what the kernel is given; the device goes on, and what the ke
 
 
 def parameters_of(image: KernelImage) -> tuple[Parameter, ...]:
-    """What a launch passes: the kernel's own parameters and the hidden ones."""
+    """Parameters of a launch: the kernel's own and the hidden ones."""
     metadata = image.metadata
     return (*metadata.signature.parameters, *HiddenParameters.from_attrs(metadata.attrs).parameters)
 

@@ -61,7 +61,7 @@ class _Loaded:
 
     @property
     def resources(self) -> dict[str, int]:
-        """What the driver says of it."""
+        """Resources of the kernel from the driver."""
         return self.kernel.resources
 
 
@@ -184,7 +184,7 @@ class IntelRuntime(RuntimeBase):
         return driver_named(kernel.device.driver).launcher(kernel.kernel, image)
 
     def launch_plan(self, kernel: LoadedKernel, image: KernelImage) -> LaunchPlan | None:
-        """How compiled code launches ``kernel``; None where its driver leaves it to :meth:`launcher`."""
+        """Launch plan of ``kernel`` for compiled code; None if its driver leaves it to :meth:`launcher`."""
         if not isinstance(kernel, _Loaded):
             raise InternalError(f"{type(kernel).__name__} was loaded by another runtime")
         return driver_named(kernel.device.driver).launch_plan(kernel.kernel, image)

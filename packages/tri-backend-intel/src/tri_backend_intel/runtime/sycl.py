@@ -112,7 +112,7 @@ class Sycl:
         return function
 
     def share_context(self, one: int, other: int) -> bool:
-        """Whether the queues at two addresses are of one context."""
+        """True if the queues at two addresses are of one context."""
         contexts = [self._context_of(one), self._context_of(other)]
         try:
             return all(contexts) and bool(self._same_context(*contexts))

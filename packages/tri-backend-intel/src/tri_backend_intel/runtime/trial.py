@@ -136,7 +136,7 @@ class TrialBuilder:
 
 
 class Trials:
-    """Which images have been tried; what passed once is remembered in tri's store, also by later processes."""
+    """Images that have been tried; a passed trial is remembered in tri's store, also for later processes."""
 
     def __init__(self) -> None:
         self._builders: dict[tuple[str, str], TrialBuilder] = {}

@@ -1,4 +1,5 @@
-"""Whether a driver may contract products and sums (to fused multiply-adds), which SPIR-V says for a whole kernel.
+"""Contraction of products and sums by a driver (to fused multiply-adds), which SPIR-V permits for a whole
+kernel.
 
 LLVM says it for each operation (the flag ``contract``), and its SPIR-V target forbids it in all kernels
 (``ContractionOff``) unless the module has the named metadata ``opencl.enable.FP_CONTRACT``.
@@ -20,7 +21,7 @@ _ALLOWED = "\n!opencl.enable.FP_CONTRACT = !{}\n"
 
 
 def may_contract(llvm_ir: str) -> bool:
-    """Whether each sum or difference of a product in ``llvm_ir`` is allowed to be one operation with it.
+    """True if each sum or difference of a product in ``llvm_ir`` is allowed to be one operation with it.
 
     One that is not (of an error-free transformation, say) forbids it for the kernel.
     """

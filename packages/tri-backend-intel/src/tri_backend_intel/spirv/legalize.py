@@ -1,4 +1,4 @@
-"""What LLVM's optimizer makes and its SPIR-V target gets wrong, spelled out in optimised LLVM IR.
+"""Legalisation: optimised LLVM IR that the SPIR-V target translates wrongly, spelled out.
 
 InstCombine finds bit reversals in index arithmetic (swizzles), often of two or three bits, and nothing keeps
 it from that.  SPIR-V for kernels has no instruction for them, and integers of odd widths are computed in 8 bits

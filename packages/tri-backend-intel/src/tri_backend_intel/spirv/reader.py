@@ -53,7 +53,7 @@ _CAPABILITIES = {
 
 @dataclass(frozen=True)
 class SpirvModule:
-    """What a module says of itself: ``version`` (major, minor), kernels and what they need.
+    """Contents of a module's header: ``version`` (major, minor), kernels and their requirements.
 
     ``local_size`` is the work-group size of each kernel along x, y, z, ``sub_group_size`` the required
     one, where given.  A capability without a name here appears as its number.

@@ -43,7 +43,7 @@ def spirv_stage() -> Stage:
 
 
 def common_options(llvm_ir: str) -> str:
-    """What the driver's compiler is given for a kernel, whatever its register mode."""
+    """Options of the driver's compiler for a kernel, whatever its register mode."""
     return "-cl-fp32-correctly-rounded-divide-sqrt" if f'"{PRECISE}"' in llvm_ir else ""
 
 

@@ -29,7 +29,7 @@ def maker_of(value: ir.Value) -> ir.Operation | None:
 
 
 def is_loadable(bits: int, operand: int, lanes: int, *, transposed: bool) -> bool:
-    """Whether block loads give operand 0 or 1 of elements of ``bits`` as DPAS takes it.
+    """True if block loads give operand 0 or 1 of elements of ``bits`` as DPAS takes it.
 
     Neighbours in memory of a transposed block go into one lane, 32 bits of them.  B has them so.  Of A a lane may then
     have one k only, which is so for 16 and 32 bits and 16 lanes: neighbours of 16 bits are rows, in two registers.
@@ -88,7 +88,7 @@ def _fold_load(conversion: ir.Operation) -> None:
 
 
 def _unconverted(value: ir.Value) -> ir.Operation | None:
-    """What made ``value``, before conversions of its layout."""
+    """Defining op of ``value``, through layout conversions."""
     op = maker_of(value)
     while op is not None and op.name == "ttg.convert_layout":
         op = maker_of(op.operands[0])

@@ -97,7 +97,7 @@ class _Dot:
 
 
 def _fitting(loads: Sequence[ir.Operation], whole: int, most: int) -> int:
-    """How much of ``whole`` takes ``most`` registers; 0 where sums leave none."""
+    """Size of the part of ``whole`` that fits ``most`` registers; 0 if accumulators leave none."""
     registers = sum(registers_of(op.results[0]) for op in loads)
     while whole and registers > most:
         registers, whole = registers // 2, whole // 2
@@ -182,12 +182,14 @@ def _own_load(value: ir.Value, dot: ir.Operation) -> ir.Operation | None:
 
 
 def is_loaded_for(load: ir.Operation, dot: ir.Operation) -> bool:
-    """Whether ``load``, whose only user ``dot`` is, may stand right before it: nothing is written between the two."""
+    """True if ``load``, whose only user is ``dot``, may be moved right before it: nothing is written between
+    the two.
+    """
     return load.block == dot.block and not _writes_between(load, dot)
 
 
 def _is_read(op: ir.Operation) -> bool:
-    """Whether ``op`` reads a matrix out of local memory."""
+    """True if ``op`` reads a matrix out of local memory."""
     return isa(op, LocalLoadOp) and len(op.operands) == 1 and len(shape_of(op.results[0].type)) == 2
 
 

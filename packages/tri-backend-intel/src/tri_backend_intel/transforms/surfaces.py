@@ -1,4 +1,4 @@
-"""What 2D blocks require of a surface, and which descriptors might meet it.
+"""Requirements of 2D blocks on a surface, and descriptors that might meet them.
 
 Source: SPV_INTEL_2d_block_io and the memory restrictions of XeGPU's block operations: a base of 64 bytes, a width of at least 64
 bytes and a multiple of 4, a pitch that is a multiple of 16 and not less than the width, all below 2^24; x a multiple of 4 bytes.
@@ -35,7 +35,9 @@ def constant_of(value: ir.Value) -> int | None:
 
 
 def refuses(maker: ir.Operation, policy: DefaultPolicy) -> str | None:
-    """Why blocks cannot serve a ``tt.make_tensor_descriptor``, by its type and its uses; None: they might."""
+    """Reason that blocks cannot serve a ``tt.make_tensor_descriptor``, by its type and its uses; None if they
+    might.
+    """
     block = maker.results[0].type.block_type
     if block.rank != 2 or block.element_type.width not in (8, 16, 32):
         return "2D blocks have two dimensions, of 8, 16 or 32 bits"

@@ -58,7 +58,7 @@ class VersionTiles(Pass):
 
 @dataclass(frozen=True)
 class Known:
-    """What questions need to know of a kernel's values."""
+    """Analyses of a kernel's values."""
 
     infos: AxisInfos
     ranges: Ranges
@@ -77,7 +77,7 @@ def _depth(op: ir.Operation) -> int:
 
 
 def is_inside(value: ir.Value, place: ir.Operation) -> bool:
-    """Whether ``value`` is made in the region of ``place``."""
+    """True if ``value`` is defined in the region of ``place``."""
     block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
     op = block.owner.operation
     while op.name not in ("tt.func", "builtin.module"):
@@ -150,7 +150,7 @@ def _descriptor(access: ir.Operation) -> ir.Value:
 
 
 def maker_of_descriptor(descriptor: ir.Value) -> ir.Operation | None:
-    """What makes ``descriptor`` of a pointer, sizes and strides; None: it comes from elsewhere."""
+    """Op that makes ``descriptor`` from a pointer, sizes and strides; None if it comes from elsewhere."""
     maker = maker_of(descriptor)
     return maker if maker is not None and maker.name == "tt.make_tensor_descriptor" else None
 
@@ -159,7 +159,9 @@ def maker_of_descriptor(descriptor: ir.Value) -> ir.Operation | None:
 
 
 def asked(known: Known, place: ir.Operation, accesses: list[ir.Operation]) -> ir.Value | None:
-    """Whether all of ``accesses`` may be blocks, computed before ``place``; None: one of them may never."""
+    """Condition (i1) that all of ``accesses`` may be blocks, computed before ``place``; None if one of them
+    never may.
+    """
     surfaces: dict[ir.Value, list[ir.Operation]] = {}
     for access in accesses:
         surfaces.setdefault(_descriptor(access), []).append(access)
@@ -251,7 +253,9 @@ class _Surface:
         return found
 
     def last(self, value: ir.Value) -> ir.Value | None:
-        """What ``value`` (i32) is at most, as i64: it grows with the variables of the loops in ``place``."""
+        """Upper bound of ``value`` (i32), as i64: it grows with the induction variables of the loops in
+        ``place``.
+        """
         if not is_inside(value, self.place):
             return _wide(value)
         op = maker_of(value)

@@ -1,4 +1,5 @@
-"""Who owns what of each tensor of a kernel: a :class:`Share` for every value, from what its ops tie together and what dots pin.
+"""Element ownership of a kernel's tensors: a :class:`Share` for every value, from the ties of its ops and the
+requirements of dots.
 
 Dimensions that must be shared alike are one class: those of an elementwise op's operands and result, of what a loop carries, of a
 tensor and its transpose.  Dots pin classes: rows of the result to the grid's rows, columns to its columns and to the lanes, k is
@@ -56,7 +57,7 @@ class Assignment:
     dims: Callable[[ir.Value, int], Dim]
 
     def share(self, value: ir.Value) -> Share:
-        """What a sub-group has of ``value``, a tensor."""
+        """Share of a sub-group in ``value``, a tensor."""
         return Share(tuple(self.dims(value, i) for i in range(value.type.rank)))
 
 
@@ -98,12 +99,12 @@ def _grids(ops: Sequence[ir.Operation], warps: int) -> Iterator[Grid]:
 
 
 def _without_pieces(assignment: Assignment, ops: Sequence[ir.Operation]) -> int:
-    """How many tensors have no whole pieces."""
+    """Number of tensors without whole pieces."""
     return sum(not assignment.share(value).fits for _, value in _tensors(ops))
 
 
 def _useful(assignment: Assignment, ops: Sequence[ir.Operation]) -> int:
-    """How many sub-groups do what no other does, over what is multiplied, reduced and stored."""
+    """Number of sub-groups that do distinct work, over dots, reductions and stores."""
     total = 0
     for op in ops:
         values = list(op.operands)[1:2] if op.name == "tt.store" else list(op.results)[:1]
@@ -159,7 +160,7 @@ class _Ties:
     # --- ops ----------------------------------------------------------------------------------------------
 
     def op(self, op: ir.Operation) -> None:
-        """What ``op`` ties and pins."""
+        """Add the ties and requirements of ``op``."""
         if is_control(op):
             for edge in edges_of(op):
                 for value, target in zip(edge.values, edge.targets, strict=True):
@@ -190,7 +191,7 @@ class _Ties:
             self.tie(op.results[0], i, op.operands[0], j)
 
     def reduce(self, op: ir.Operation) -> None:
-        """What is left of the operands is shared as before."""
+        """Share the remaining dimensions of the operands as before."""
         view = cast(op, ReduceOp)
         axis, sources = view.axis.value, list(op.operands)
         self.same(sources)
@@ -222,7 +223,7 @@ class _Ties:
         self.pin(b, 0, op, axis=None, lanes=False, tall=depth)
 
     def pin(self, value: ir.Value, dim: int, op: ir.Operation, *, axis: int | None, lanes: bool | None = None, tall: int | None = None) -> None:  # fmt: skip
-        """What ``op`` wants of a dimension."""
+        """Set the requirement of ``op`` on a dimension."""
         own = self.of(value, dim)
         if own is None:
             return

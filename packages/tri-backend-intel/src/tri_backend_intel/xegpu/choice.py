@@ -39,7 +39,7 @@ def _is_simd(module: ir.Module) -> bool:
 
 @dataclass(frozen=True)
 class _Choice:
-    """What the first of the stages runs."""
+    """Action of the first of the stages."""
 
     simt: Stage
     lower: Lower

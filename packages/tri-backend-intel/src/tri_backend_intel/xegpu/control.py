@@ -42,7 +42,9 @@ def control(ctx: Conversion, op: ir.Operation) -> list[Known]:
 
 
 def _laid(ctx: Conversion, op: ir.Operation, handed: list[Known]) -> list[Known]:
-    """What goes around a loop that nobody wants behind it, with its layout said: upstream finds layouts by going back from uses."""
+    """Values around a loop without later uses, with explicit layouts: upstream finds layouts by going back
+    from uses.
+    """
     if not isa(op, For):
         return handed
     found = []
@@ -81,7 +83,9 @@ def _follow(
     bases: dict[ir.Value, ir.Value],
     made: ir.Operation,
 ) -> None:
-    """What tensors of pointers count from, along the edges from ``source``: one address, known before ``op``."""
+    """Propagate base addresses of tensors of pointers along the edges from ``source``: one address each,
+    known before ``op``.
+    """
     for edge in edges_of(op):
         if edge.source != source:
             continue

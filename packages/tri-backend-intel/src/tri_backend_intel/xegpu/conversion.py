@@ -91,7 +91,9 @@ Known: TypeAlias = "ir.Value | Pieces | Operand | Awaited | Registers"
 
 @dataclass(frozen=True)
 class Surface:
-    """What a descriptor became: an address of 64 bytes' alignment, extents and pitch in elements, and how far columns moved."""
+    """Surface of a descriptor: an address of 64 bytes' alignment, extents and pitch in elements, and the
+    shift of columns.
+    """
 
     address: ir.Value
     height: ir.Value
@@ -142,23 +144,25 @@ class Conversion:
     # --- values -------------------------------------------------------------------------------------------
 
     def number_of(self, value: ir.Value) -> ir.Value:
-        """What ``value``, which is no tensor, became."""
+        """Converted form of ``value``, which is no tensor."""
         known = self.known[value]
         assert not isinstance(known, Pieces | Operand | Awaited | Registers)
         return known
 
     def pieces_of(self, value: ir.Value) -> Pieces:
-        """What ``value``, a tensor, became."""
+        """Converted form of ``value``, a tensor."""
         known = self.known[value]
         assert isinstance(known, Pieces)
         return known
 
     def share(self, value: ir.Value) -> Share:
-        """What a sub-group has of ``value``, a tensor of the source."""
+        """Share of a sub-group in ``value``, a tensor of the source."""
         return self.assignment.share(value)
 
     def has_pieces(self, value: ir.Value) -> bool:
-        """Whether ``value``, a tensor of the source, is whole pieces; else lanes have it as on the SIMT path."""
+        """True if ``value``, a tensor of the source, is whole pieces; else it is distributed over lanes as on
+        the SIMT path.
+        """
         return self.assignment.share(value).fits
 
     def registers_layout(self, value: ir.Value) -> Encoding:
@@ -266,7 +270,7 @@ class Conversion:
         return made
 
     def start(self, share: Share, dim: int, index: Sequence[int]) -> ir.Value:
-        """Where along ``dim`` the piece at ``index`` begins in the tensor, as an index."""
+        """Start along ``dim`` in the tensor of the piece at ``index``, as an index."""
         at, own = share.start(index)[dim], share.dims[dim]
         if own.parts == 1:
             return self.number(self.index, at)
@@ -403,12 +407,12 @@ def element_of(value: ir.Value) -> ir.Type:
 
 
 def isa_pointer(type_: ir.Type) -> bool:
-    """Whether it is one pointer."""
+    """True if it is one pointer."""
     return isinstance(type_, PointerType) or str(type_).startswith("!tt.ptr")
 
 
 def is_pointers(type_: ir.Type) -> bool:
-    """Whether it is a tensor of pointers."""
+    """True if it is a tensor of pointers."""
     return isinstance(type_, ir.RankedTensorType) and isa_pointer(type_.element_type)
 
 
@@ -419,11 +423,11 @@ def plain(element: ir.Type) -> ir.Type:
 
 
 def is_small_float(element: ir.Type) -> bool:
-    """Whether it is a float of 8 bits."""
+    """True if it is a float of 8 bits."""
     return isinstance(element, ir.FloatType) and element.width == 8
 
 
 def stored(element: ir.Type) -> ir.Type:
-    """What machine ops hold ``element`` in: bits, where LLVM's target has no such type."""
+    """Type of ``element`` in machine ops: integers if LLVM's target has no such type."""
     kept = isinstance(element, ir.F16Type | ir.F32Type | ir.F64Type | ir.IntegerType)
     return element if kept else ir.IntegerType.get_signless(element.width)

@@ -222,7 +222,7 @@ _OF_REGISTERS = (elementwise, constant, splat)
 
 
 def _is_plain(op: ir.Operation) -> bool:
-    """Whether ``op`` works alike on each element."""
+    """True if ``op`` is elementwise."""
     return op.name != "tt.splat" or not is_pointers(op.results[0].type)
 
 
@@ -244,7 +244,7 @@ def _rule_of(op: ir.Operation, assignment: Assignment) -> Rule:
 
 
 def _check(ops: Sequence[ir.Operation]) -> None:
-    """What has no vector is refused."""
+    """Check that all values have a vector form; Unsupported otherwise."""
     for op in ops:
         for value in op.results:
             if isinstance(value.type, ir.RankedTensorType) and not _is_carried(value.type.element_type):
@@ -252,7 +252,7 @@ def _check(ops: Sequence[ir.Operation]) -> None:
 
 
 def _computes(op: ir.Operation) -> bool:
-    """Whether it makes new numbers, and does not move those that it is given."""
+    """True if it computes new numbers instead of moving its operands'."""
     return is_elementwise(op) and op.name not in ("arith.select", "arith.constant")
 
 

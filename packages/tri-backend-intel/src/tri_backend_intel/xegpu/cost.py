@@ -1,4 +1,5 @@
-"""What a step of a kernel's loop over dots takes, before LLVM sees it: an estimate by which two paths are compared.
+"""Cost of an iteration of a kernel's loop over dots, before LLVM sees it: an estimate that compares two
+paths.
 
 Weights are instructions that the driver's compiler makes of an op for a sub-group (IGC 2.40); what a loop does not change is
 counted as outside of it, for LLVM moves it there.

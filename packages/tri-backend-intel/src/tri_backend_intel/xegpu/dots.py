@@ -93,7 +93,7 @@ def _multiplied(
 
 
 class _Instructions:
-    """What instructions read of an operand: its registers, or those of two instructions, if it is of 8-bit floats."""
+    """Operand registers as instructions read them: one instruction's, or two's, if it is of 8-bit floats."""
 
     def __init__(self, ctx: Conversion, operand: Operand, role: int) -> None:
         self.ctx, self.operand, self.role = ctx, operand, role

@@ -99,7 +99,9 @@ def load_elements(b: Builder, op: ir.Operation) -> list[ir.Value]:
 
 
 def _before(load: ir.Operation, results: Sequence[ir.Value]) -> ir.Operation:
-    """Where ``results`` of ``load`` are loaded: at the first op that uses them, so that no register has them before, or at ``load``."""
+    """Op at which ``results`` of ``load`` are loaded: the first user, so that no register holds them before,
+    or ``load``.
+    """
     users = [use.owner.operation for result in results for use in result.uses]
     if AT_FIRST_USE not in load.attributes or not users or any(user.block != load.block for user in users):
         return load
@@ -129,7 +131,7 @@ def _load_word(elements: _Elements, places: Sequence[Place], bits: int) -> ir.Va
 
 
 def store_elements(b: Builder, op: ir.Operation) -> None:
-    """What ``op``, a :class:`BlockStoreOp`, stores: a lane has a column."""
+    """Store the elements of ``op``, a :class:`BlockStoreOp`: a lane has a column."""
     bits = cast(op, BlockStoreOp).bits.value
     elements = _Elements.of(b, op, bits, LANES, turned=False)
     for row, value in enumerate(list(op.operands)[6:]):

@@ -1,4 +1,4 @@
-"""What ops of lanes (``ttig.lanes``) do, in machine ops: the rules that the attribute ``does`` names."""
+"""Rules of ops of lanes (``ttig.lanes``), in machine ops: those that the attribute ``does`` names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which lane has what of a piece: ``#xegpu.layout``; and what the path cannot carry.
+"""Element ownership of lanes in a piece: ``#xegpu.layout``; and values that the path cannot carry.
 
 Source: MLIR's XeGPU dialect, ``LayoutAttr`` and ``SliceAttr``.  A lane has a column of a piece; what is the same in all lanes, or a row
 of them, is a slice of that layout.

@@ -82,7 +82,7 @@ def _constant(value: ir.Value) -> int | None:
 
 
 def _is_small(value: ir.Value) -> bool:
-    """Whether ``value`` is known to be at least 0 and below 2^32."""
+    """True if ``value`` is known to be at least 0 and below 2^32."""
     number = _constant(value)
     if number is not None:
         return 0 <= number < _LIMIT

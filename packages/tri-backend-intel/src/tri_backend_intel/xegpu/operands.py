@@ -97,7 +97,7 @@ class _Blocks:
         return cls(ctx, place, start, shape, stored(ctx.element(op.results[0])), transposed, late, {})
 
     def at(self, place: Sequence[int]) -> ir.Value:
-        """What the first lane has at ``place`` of the operand."""
+        """Value of the first lane at ``place`` of the operand."""
         row, column = place[::-1] if self.transposed else place
         shape = self.shape
         key = row // shape.rows * shape.rows, column // shape.columns * shape.columns
@@ -132,7 +132,7 @@ class _Blocks:
 
 
 def operand_of(ctx: Conversion, value: ir.Value, role: int) -> Operand:
-    """What ``value``, an operand of a dot, is in registers."""
+    """Registers of ``value``, an operand of a dot."""
     known = ctx.known[value]
     if isinstance(known, Operand):
         return known

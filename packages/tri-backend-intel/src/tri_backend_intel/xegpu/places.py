@@ -1,4 +1,4 @@
-"""Where an access of a descriptor's block is: the surface, and coordinates on it."""
+"""Place of an access of a descriptor's block: the surface, and coordinates on it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Place:
         self.start = [row, ctx.one("arith.addi", [column, self.surface.shift], ctx.index)]
 
     def at(self, share: Share, index: Sequence[int], further: int = 0) -> list[ir.Value]:
-        """Where the piece at ``index`` begins, ``further`` rows down."""
+        """Coordinates of the piece at ``index``, ``further`` rows down."""
         ctx = self.ctx
         found = []
         for dim, start in enumerate(self.start):

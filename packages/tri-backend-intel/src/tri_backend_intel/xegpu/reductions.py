@@ -51,7 +51,9 @@ def reduce(ctx: Conversion, op: ir.Operation) -> list[Known]:
 
 
 def combines(op: ir.Operation, share: Share) -> bool:
-    """Whether ``op`` is one of those above: arithmetic alone, and over lanes one op or an extreme with its index."""
+    """True if ``op`` is a supported reduction: arithmetic alone, and over lanes one op or an extreme with its
+    index.
+    """
     *inner, _ = (view.operation for view in op.regions[0].blocks[0].operations)
     if any(not each.name.startswith(("arith.", "math.")) or len(each.regions) for each in inner):
         return False
@@ -76,7 +78,7 @@ def _inside(ctx: Conversion, function: _Function, values: Tuple, share: Share, a
 
 @dataclass(frozen=True)
 class _Function:
-    """What an op combines by."""
+    """Combining function of an op."""
 
     ctx: Conversion
     op: ir.Operation
@@ -223,7 +225,9 @@ def _extreme(block: ir.Block) -> tuple[str, int] | None:
 def _compared(
     condition: ir.Value, left: ir.Value, right: ir.Value, index: ir.Value, other: ir.Value
 ) -> tuple[str, int] | None:
-    """What ``condition`` keeps: ``left > right``, or that or (``left == right`` and ``index < other``)."""
+    """Comparison that ``condition`` makes: ``left > right``, or that or (``left == right`` and ``index <
+    other``); None for others.
+    """
     op = _maker(condition)
     if op is not None and op.name == "arith.ori":
         first, ties = (_maker(v) for v in op.operands)
@@ -252,7 +256,7 @@ def _maker(value: ir.Value) -> ir.Operation | None:
 
 
 def _neutral(kind: str, element: ir.Type) -> float:
-    """What changes no number by ``kind``."""
+    """Identity element of ``kind``."""
     if isinstance(element, ir.FloatType):
         numbers = {
             "add": -0.0,

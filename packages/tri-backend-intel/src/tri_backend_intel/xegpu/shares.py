@@ -1,4 +1,4 @@
-"""What a sub-group has of a tensor, in pieces of one instruction: values with an algebra, which know no IR.
+"""Share of a sub-group in a tensor, in pieces of one instruction: values with an algebra, independent of IR.
 
 A program's sub-groups stand in a :class:`Grid`.  Each dimension of a tensor is a :class:`Dim`: whole for all sub-groups, or shared by
 the grid's rows or columns; and one of them lies along the lanes::
@@ -39,7 +39,7 @@ class Grid:
     warps: int
 
     def parts(self, axis: int | None) -> int:
-        """How many share what is dealt along ``axis``; None: nobody does."""
+        """Number of sub-groups over which ``axis`` is distributed; None: not distributed."""
         return 1 if axis is None else (self.rows, self.columns)[axis]
 
     def coordinates(self, number: int) -> tuple[int, int, int]:
@@ -68,7 +68,7 @@ class Dim:
 
     @property
     def fits(self) -> bool:
-        """Whether the shares are whole, and whole pieces."""
+        """True if the shares are whole, and whole pieces."""
         return self.extent % self.parts == 0 and self.share % self.piece == 0
 
     @property
@@ -112,7 +112,7 @@ class Share:
 
     @property
     def fits(self) -> bool:
-        """Whether pieces are vectors: whole ones, with one dimension along the lanes and one across at most."""
+        """True if pieces are vectors: whole ones, with one dimension along the lanes and one across at most."""
         wide = sum(dim.lanes for dim in self.dims if dim.extent > 1)
         tall = sum(not dim.lanes for dim in self.dims if dim.extent > 1)
         return wide <= 1 and tall <= 1 and all(dim.fits for dim in self.dims)
@@ -142,11 +142,11 @@ class Share:
         return number
 
     def start(self, index: Sequence[int]) -> Index:
-        """Where the piece at ``index`` begins in the sub-group's share."""
+        """Start in the sub-group's share of the piece at ``index``."""
         return tuple(at * dim.piece for at, dim in zip(index, self.dims, strict=True))
 
     def replicas(self, grid: Grid) -> int:
-        """How many sub-groups of ``grid`` have the same."""
+        """Number of sub-groups of ``grid`` with the same share."""
         return grid.warps // prod(dim.parts for dim in self.dims)
 
     def transposed(self, order: Sequence[int]) -> Share:

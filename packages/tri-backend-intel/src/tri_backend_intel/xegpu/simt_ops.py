@@ -40,7 +40,9 @@ class _Part:
 
 
 def by_simt(ctx: Conversion, op: ir.Operation) -> list[Known]:
-    """What ``op`` gives, by the SIMT path's rule for it.  Unsupported, located, for control flow and ops of this path."""
+    """Results of ``op`` by the SIMT path's rule for it.  Unsupported, located, for control flow and ops of
+    this path.
+    """
     if is_control(op) or op.name.startswith("ttig."):
         raise refusal(op, "there is no rule for it")
     outside = _outside(op)
@@ -65,7 +67,9 @@ def by_simt(ctx: Conversion, op: ir.Operation) -> list[Known]:
 
 
 def remark_of(kernel: ir.Operation) -> str:
-    """Which ops of ``kernel``, a module of XeGPU, are by the SIMT path's rules, and how many of each; "" for none."""
+    """Remark about ops of ``kernel``, a module of XeGPU, that use the SIMT path's rules, with counts; "" for
+    none.
+    """
     counts = Counter(
         ir.StringAttr(op.attributes["op_name"]).value for op in all_ops(kernel) if "op_name" in op.attributes
     )

@@ -33,7 +33,7 @@ _NUMBER = "number"
 
 
 def is_simt(op: ir.Operation) -> bool:
-    """Whether ``op`` is an op of lanes that holds a function of TTIR."""
+    """True if ``op`` is an op of lanes that holds a function of TTIR."""
     return isa(op, LanesOp) and ir.StringAttr(op.attributes["does"]).value == SIMT
 
 

@@ -1,4 +1,5 @@
-"""What a kernel asks of its surfaces before it accesses any: one condition, from which both versions of it part.
+"""Requirements of a kernel on its surfaces, before any access: one condition that selects between two
+versions.
 
 The questions are those of :mod:`tri_backend_intel.transforms.version_tiles`.
 """
@@ -93,7 +94,9 @@ def _earlier(
 
 
 def _may_branch(op: ir.Operation) -> bool:
-    """Whether lanes or sub-groups may do different things: control flow, and accesses of memory but a number's load without a mask."""
+    """True if lanes or sub-groups may diverge: control flow, and memory accesses except an unmasked scalar
+    load.
+    """
     if is_control(op):
         return True
     if is_pure(op):

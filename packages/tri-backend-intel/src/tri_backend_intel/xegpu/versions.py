@@ -39,7 +39,7 @@ def with_versions(module: ir.Module, kernel: ir.Operation, holds: str) -> None:
 
 
 def _split(module: ir.Module, kernel: ir.Operation, call: ir.Operation) -> tuple[ir.Block, list[ir.Block]]:
-    """What follows ``call`` in a block of its own, and all of that again, where the answer is no."""
+    """Split the block after ``call``: the rest in a block of its own, and a copy of it for the answer no."""
     region, entry = kernel.regions[0], kernel.regions[0].blocks[0]
     other = kernel.clone(ip=ir.InsertionPoint(module.body)).operation
     copies = dict(zip(all_ops(kernel), all_ops(other), strict=True))
@@ -69,7 +69,7 @@ def _split(module: ir.Module, kernel: ir.Operation, call: ir.Operation) -> tuple
 
 
 def _cut(call: ir.Operation) -> None:
-    """What follows ``call`` in its block, in a new one behind it."""
+    """Move the ops after ``call`` in its block to a new one behind it."""
     block = call.block
     following = [view.operation for view in block.operations]
     following = following[following.index(call) + 1 :]

@@ -141,7 +141,7 @@ def dot(out, x, y, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, HOW: tl
 
 @tri.jit
 def imprecise(outs, x, y, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
-    """How many dots may be summed up before they are added to the accumulator."""
+    """Limit on dots that may be summed up before they are added to the accumulator."""
     a, b, t = _read(x, (M, K), M * K), _read(y, (K, N), K * N), _read(c, (M, N), M * N)
     put(outs[0], tl.dot(a, b), M * N)
     put(outs[1], tl.dot(a, b, t, max_num_imprecise_acc=0), M * N)

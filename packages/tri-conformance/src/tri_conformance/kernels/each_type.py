@@ -70,7 +70,7 @@ def orders(outs, x, y, M: tl.constexpr, N: tl.constexpr):
 
 @tri.jit
 def shapes(outs, x, y, index, M: tl.constexpr, N: tl.constexpr):
-    """What moves, repeats or chooses elements of any type."""
+    """Movement, repetition and selection of elements of any type."""
     T: tl.constexpr = x.dtype.element_ty
     v, w = _read(x, M, N), _read(y, M, N)
     put(outs[0], tl.permute(v, 1, 0), M * N)

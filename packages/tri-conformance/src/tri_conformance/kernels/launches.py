@@ -21,7 +21,7 @@ def where_am_i(out, sizes):
 
 @tri.jit
 def scalars(floats, integers, a, b, c, d, e):
-    """What came for each scalar."""
+    """Value received for each scalar."""
     tl.store(floats, a)
     tl.store(integers, b)
     tl.store(integers + 1, c)

@@ -198,7 +198,7 @@ def atomics(out, old, x, N: tl.constexpr):
 
 @tri.jit
 def atomic_memory(out, x, n, SEM: tl.constexpr, ORDER: tl.constexpr, B: tl.constexpr):
-    """What atomic loads read, stored atomically."""
+    """Values that atomic loads read, stored atomically."""
     i = tl.program_id(0) * B + tl.arange(0, B)
     got = tl.atomic_load(x + i, mask=i < n, sem=SEM)
     tl.atomic_store(out + i, got, mask=i < n, sem=ORDER, scope="gpu")
@@ -206,14 +206,14 @@ def atomic_memory(out, x, n, SEM: tl.constexpr, ORDER: tl.constexpr, B: tl.const
 
 @tri.jit
 def polled(out, x, expected, B: tl.constexpr):
-    """Whether memory holds what is expected, before a time has passed; places that do not have until then."""
+    """True where memory holds the expected value before a timeout."""
     i = tl.arange(0, B)
     tl.store(out + i, tl.atomic_poll(x + i, tl.load(expected + i), timeout_ns=2000))
 
 
 @tri.jit
 def polled_at_once(out, x, B: tl.constexpr):
-    """What is there already ends every wait."""
+    """Waits that are already satisfied."""
     i = tl.arange(0, B)
     tl.store(out + i, (x + i).atomic_poll(tl.load(x + i), sem="relaxed"))
 
@@ -306,7 +306,7 @@ def random_of_64_bits(out, floats, counters, seed, N: tl.constexpr):
 
 @tri.jit
 def places(out, x, m, n, S: tl.constexpr):
-    """Where each place of a matrix of m rows and n columns goes, in the type of x."""
+    """Destination of each place of a matrix of m rows and n columns, in the type of x."""
     i = tl.load(x + tl.arange(0, S))
     T: tl.constexpr = x.dtype.element_ty
     rows, columns = m.to(T), n.to(T)

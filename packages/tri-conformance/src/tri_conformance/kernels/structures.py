@@ -140,7 +140,7 @@ def loops(out, x, n, B: tl.constexpr):
 
 @tri.jit
 def hints(out, x, n, B: tl.constexpr):
-    """What a kernel may tell the compiler, all of it true."""
+    """Hints of a kernel to the compiler, all of them true."""
     tl.assume(n >= B)
     i = tl.max_contiguous(tl.multiple_of(tl.arange(0, B), B), B)
     row = tl.max_constancy(i // 16, 16)

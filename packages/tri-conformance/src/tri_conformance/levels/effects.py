@@ -140,7 +140,7 @@ def _about_the_target(subject: Subject) -> None:
 
 
 def _in_another_process(subject: Subject, what: str) -> str:
-    """What is printed while ``what`` is done there; raises what is raised there."""
+    """Output of ``what`` in another process; raises its errors."""
     with tempfile.TemporaryDirectory() as folder:
         raised = Path(folder) / "raised"
         command = [

@@ -137,7 +137,7 @@ def _attribute(encoding: Any, held: Held) -> None:
 
 
 def _operands(encoding: Any, held: Held) -> None:
-    """What a dot's result says of its operands: onto, with the module's lanes and warps."""
+    """Check a dot result's requirements on its operands: onto, with the module's lanes and warps."""
     parent = getattr(encoding, "parent", None)
     index = getattr(encoding, "op_idx", None)
     if parent is None or index is None:

@@ -144,7 +144,7 @@ def _metadata(subject: Subject, name: str) -> None:
 
 
 def _from_every_stage(subject: Subject, name: str) -> None:
-    """What each stage but the last made, given as text, compiles to an image that is as good."""
+    """Check that each stage's output but the last, given as text, compiles to an equally good image."""
     sample = CORPUS[name]
     with _fresh():
         whole = _compiled(subject, name)

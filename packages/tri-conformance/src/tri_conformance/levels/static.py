@@ -1,4 +1,4 @@
-"""What can be said without compiling: the plug-in module, the hooks' answers, the target's description."""
+"""Checks without compiling: the plug-in module, the hooks' results, the target's description."""
 
 from __future__ import annotations
 

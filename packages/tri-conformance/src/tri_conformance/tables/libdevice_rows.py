@@ -1,4 +1,4 @@
-"""What a row of libdevice's table says, and how operands are drawn."""
+"""Rows of libdevice's table, and distributions of their operands."""
 
 from __future__ import annotations
 

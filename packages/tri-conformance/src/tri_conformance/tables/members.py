@@ -96,7 +96,7 @@ def _reduced(point: Point) -> Trial:
 
 
 def _regrouped(m: int, n: int, height: int) -> Array:
-    """Where each place of a matrix goes that is walked in groups of ``height`` rows, column by column."""
+    """Destination of each place of a matrix traversed in groups of ``height`` rows, column by column."""
     ij = np.arange(m * n)
     group = ij // (height * n)
     rows = np.minimum(m - group * height, height)

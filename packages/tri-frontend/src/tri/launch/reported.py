@@ -52,7 +52,7 @@ class Skipped(Exception):
 
 
 def is_trial() -> bool:
-    """Whether a tuner tries a version: see :func:`trials`."""
+    """True if a tuner tries a version: see :func:`trials`."""
     return _is_trial.get()
 
 

@@ -62,7 +62,7 @@ class ZeDevice:
 
     @property
     def is_part(self) -> bool:
-        """Whether it is a sub-device."""
+        """True if it is a sub-device."""
         return bool(self.properties.flags & DevicePropertyFlag.SUBDEVICE)
 
     @property
@@ -88,13 +88,13 @@ class ZeDevice:
         ]
 
     def can_access(self, other: ZeDevice) -> bool:
-        """Whether kernels here may read and write memory of ``other``."""
+        """True if kernels here may read and write memory of ``other``."""
         answer = ctypes.c_uint8()
         self.loader("zeDeviceCanAccessPeer", self.handle, other.handle, ctypes.byref(answer))
         return bool(answer.value)
 
     def has_atomics_on(self, other: ZeDevice) -> bool:
-        """Whether atomics on memory of ``other`` are atomic for both."""
+        """True if atomics on memory of ``other`` are atomic for both."""
         properties = DeviceP2PProperties.new()
         self.loader("zeDeviceGetP2PProperties", self.handle, other.handle, ctypes.byref(properties))
         return bool(properties.flags & DeviceP2PPropertyFlag.ATOMICS)

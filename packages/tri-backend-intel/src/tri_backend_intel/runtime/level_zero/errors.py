@@ -1,4 +1,4 @@
-"""What a ``ze_result_t`` means to who called (Level Zero specification, "Error Handling")."""
+"""Errors for each ``ze_result_t`` (Level Zero specification, "Error Handling")."""
 
 from __future__ import annotations
 

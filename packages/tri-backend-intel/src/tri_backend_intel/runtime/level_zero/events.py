@@ -41,7 +41,7 @@ class ZeEvent:
         self._loader("zeCommandListAppendBarrier", command_list, self.handle, 0, None)
 
     def done(self) -> bool:
-        """Whether the marked work is done."""
+        """True if the marked work is done."""
         status = self._loader.status("zeEventQueryStatus", self.handle)
         if status not in (Result.SUCCESS, Result.NOT_READY):
             raise error("zeEventQueryStatus", status)

@@ -47,7 +47,7 @@ class ZeModule:
         self.handle = queue.own(handle, lambda: queue.loader.status("zeModuleDestroy", handle))
 
     def has_kernel(self, name: str) -> bool:
-        """Whether it has kernel ``name``."""
+        """True if it has kernel ``name``."""
         loader, count = self.queue.loader, ctypes.c_uint32()
         loader("zeModuleGetKernelNames", self.handle, ctypes.byref(count), None)
         names = (ctypes.c_char_p * count.value)()
@@ -70,7 +70,7 @@ class ZeKernel:
 
     @property
     def queue(self) -> ZeQueue:
-        """Where it runs."""
+        """Queue on which it runs."""
         return self.module.queue
 
     @property
@@ -118,7 +118,7 @@ def make_kernel(module: ZeModule, name: str, threads: int, options: str) -> ZeKe
 
 
 class _Record:
-    """What the compiled code reads of one kernel."""
+    """Record of one kernel that compiled code reads."""
 
     def __init__(self, kernel: ZeKernel, sizes: Sequence[int], commands: int) -> None:
         self._sizes = (ctypes.c_uint64 * max(len(sizes), 1))(*sizes)
@@ -162,7 +162,7 @@ def make_launch(kernel: ZeKernel, image: KernelImage, commands: int = 0) -> Laun
 
 
 def launch_plan(kernel: ZeKernel, image: KernelImage) -> LaunchPlan:
-    """How compiled code launches ``kernel``."""
+    """Launch plan of ``kernel`` for compiled code."""
     metadata = image.metadata
     parameters = parameters_of(image)
     record = _Record(kernel, argument_table(parameters).sizes, kernel.queue.handle)

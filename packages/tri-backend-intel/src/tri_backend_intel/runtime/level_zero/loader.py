@@ -58,7 +58,7 @@ class Functions:
         return [h for h in found[: count.value] if h]
 
     def address(self, name: str) -> int:
-        """Where function ``name`` is, for compiled code; DeviceError where the loader has none."""
+        """Address of function ``name``, for compiled code; DeviceError if the loader has none."""
         if name not in self._functions:
             raise DeviceError(f"Level Zero's loader {self.path} has no {name}", remedy="install a newer one")
         return ctypes.cast(self._functions[name], _P).value or 0

@@ -46,7 +46,7 @@ class ZeMemory:
         return self._made("zeMemAllocShared", nbytes, descs, (self._queue.ze_device.handle,))
 
     def kind(self, address: int) -> MemoryType:
-        """What ``address`` is, ``UNKNOWN`` for what this context did not allocate."""
+        """Memory type of ``address``, ``UNKNOWN`` for memory that this context did not allocate."""
         found = MemoryAllocationProperties.new()
         self._loader("zeMemGetAllocProperties", self._queue.context, address, ctypes.byref(found), None)
         return MemoryType(found.type)

@@ -34,7 +34,7 @@ class ZeFence:
         self.handle = queue.loader.handle("zeFenceCreate", on, ctypes.byref(FenceDesc.new()))
 
     def done(self) -> bool:
-        """Whether what was submitted with it is done; KernelFault where the device was lost in it."""
+        """True if the work submitted with it is done; KernelFault if the device was lost in it."""
         status = self._loader.status("zeFenceQueryStatus", self.handle)
         if status not in (Result.SUCCESS, Result.NOT_READY):
             raise error("zeFenceQueryStatus", status)

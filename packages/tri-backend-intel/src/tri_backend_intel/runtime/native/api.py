@@ -1,4 +1,4 @@
-"""What is asked of the driver's own interface, OpenCL or Level Zero."""
+"""Requests to the driver's own interface, OpenCL or Level Zero."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class NativeApi(Protocol):
 
 
 class Below(Protocol):
-    """What makes programs on one device, and what kernels are made of from those."""
+    """Factory of programs on one device, and of kernels from those."""
 
     api: NativeApi
 
@@ -61,7 +61,7 @@ class Below(Protocol):
         ...
 
     def has_kernel(self, program: Any, name: str) -> bool:
-        """Whether such an object has kernel ``name``."""
+        """True if such an object has kernel ``name``."""
         ...
 
 
@@ -73,5 +73,5 @@ class OwnedPrograms:
     adopt: Callable[[int], Any]
 
     def has_kernel(self, program: Any, name: str) -> bool:
-        """Whether ``program`` has kernel ``name``."""
+        """True if ``program`` has kernel ``name``."""
         return bool(program.has_kernel(name))

@@ -38,7 +38,7 @@ _BACKENDS: dict[str, tuple[int, type[Any], str, tuple[str, ...]]] = {
 
 
 class Interop:
-    """What is below one SYCL context and device; ``api`` makes programs there."""
+    """Native interface below one SYCL context and device; ``api`` makes programs there."""
 
     def __init__(self, sycl: Sycl, queue: Any, backend: str) -> None:
         """``queue`` is dpctl's; AttributeError or OSError where a library lacks a function, or is missing."""
@@ -68,12 +68,12 @@ class Interop:
             self._sycl.delete_bundle(bundle)
 
     def has_kernel(self, program: Any, name: str) -> bool:
-        """Whether dpctl's ``program`` has kernel ``name``."""
+        """True if dpctl's ``program`` has kernel ``name``."""
         return bool(program.has_sycl_kernel(name))
 
 
 def interop_of(sycl: Sycl, queue: Any) -> Interop | None:
-    """What is below dpctl's ``queue``; None where that cannot be reached, which is logged."""
+    """Native interface below dpctl's ``queue``; None if it cannot be reached, which is logged."""
     backend = queue.backend.name
     if platform.machine().lower() not in ("x86_64", "amd64") or backend not in _BACKENDS:
         return None

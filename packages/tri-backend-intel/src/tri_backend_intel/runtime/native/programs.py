@@ -19,7 +19,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Program:
-    """What a driver's kernels come from, the driver's options that it was built with, and bytes spilled per thread, where known."""
+    """Program that a driver's kernels come from, the driver's options that it was built with, and bytes
+    spilled per thread, where known.
+    """
 
     program: Any
     options: str

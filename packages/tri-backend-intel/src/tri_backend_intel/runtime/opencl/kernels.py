@@ -28,7 +28,7 @@ class ClProgram:
         )
 
     def has_kernel(self, name: str) -> bool:
-        """Whether it has kernel ``name``."""
+        """True if it has kernel ``name``."""
         status = ctypes.c_int()
         made = self.queue.library.status("clCreateKernel", self.handle, name.encode(), ctypes.byref(status))
         if made:
@@ -49,7 +49,7 @@ class ClKernel:
 
     @property
     def queue(self) -> ClQueue:
-        """Where it runs."""
+        """Queue on which it runs."""
         return self.program.queue
 
     @property

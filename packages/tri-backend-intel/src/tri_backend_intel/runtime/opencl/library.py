@@ -47,7 +47,7 @@ class OpenClLibrary:
         self._functions = {name: _bound(library, name) for name in _FUNCTIONS}
 
     def status(self, name: str, *args: Any) -> Any:
-        """What function ``name`` gives: its status, or a handle."""
+        """Result of function ``name``: its status, or a handle."""
         return self._functions[name](*args)
 
     def __call__(self, name: str, *args: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the stand-in's devices are."""
+"""Configuration of the stand-in's devices."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class Fault(Exception):
-    """What a device does not survive: an access outside of memory, a kernel that traps."""
+    """Fatal fault of a device: an access outside of memory, a kernel that traps."""
 
 
 class Driver(Object):

@@ -127,7 +127,7 @@ class Usm:
         *,
         peers: bool,
     ) -> list[Block]:
-        """What a kernel on ``device`` reaches: the allocations of ``addresses``, and all of ``kinds``."""
+        """Allocations that a kernel on ``device`` reaches: those of ``addresses``, and all of ``kinds``."""
         chosen = {id(b): b for b in map(self.at, addresses) if b is not None}
         chosen |= {id(b): b for b in self._blocks if b.kind in kinds}
         return [

@@ -71,5 +71,5 @@ class Handles:
         self._gone.append(gone.retire())
 
     def alive(self) -> list[Object]:
-        """What callers have made and not destroyed, with what is always there."""
+        """Objects made by callers and not destroyed, with the permanent ones."""
         return list(self._objects.values())

@@ -44,7 +44,7 @@ class BuildFailed(Exception):
 
 
 class BuildLog(Object):
-    """What the driver's compiler said."""
+    """Output of the driver's compiler."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ def _check(facts: SpirvModule, device: Device, options: str) -> None:
 
 
 def native_image(module: Module, version: int) -> bytes:
-    """What a store keeps of ``module``: for this device and driver only."""
+    """Native image of ``module`` for a store: for this device and driver only."""
     arch = module.device.configuration.arch.encode()
     return _NATIVE.pack(_MAGIC, arch, version) + zlib.compress(module.spirv)
 
@@ -175,7 +175,7 @@ class Kernel(Object):
         self.indirect = 0
 
     def refuse_argument(self, index: int, nbytes: int) -> None:
-        """Why argument ``index`` of ``nbytes`` is not taken: Refused."""
+        """Check argument ``index`` of ``nbytes``; Refused with the reason."""
         if index >= len(self.sizes):
             raise Refused(
                 Result.ERROR_INVALID_KERNEL_ARGUMENT_INDEX,

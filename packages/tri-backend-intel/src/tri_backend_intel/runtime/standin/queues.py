@@ -47,7 +47,7 @@ class Fence(Object):
 
 @dataclass(frozen=True)
 class Command:
-    """What a queue does: wait for events, run, signal an event."""
+    """Command of a queue: wait for events, run, signal an event."""
 
     run: Callable[[], None]
     signal: Event | None = None
@@ -111,7 +111,7 @@ class CommandQueue(Object):
                 self._changes.tell()
 
     def _may_run(self, command: Command) -> bool:
-        """Whether it waits for nothing, or nothing will come."""
+        """True if it waits for nothing, or for events that will not come."""
         return self._closed or bool(self.device.root.lost) or all(e.signalled for e in command.waits)
 
     def _run(self, command: Command) -> None:

@@ -29,6 +29,6 @@ class State:
         self._permanent = {id(found) for found in self.handles.alive()}
 
     def left(self) -> list[str]:
-        """What callers made and did not destroy: kinds of objects, and allocations."""
+        """Leaks of callers: kinds of objects, and allocations."""
         objects: list[Object] = [o for o in self.handles.alive() if id(o) not in self._permanent]
         return sorted([type(o).__name__ for o in objects] + ["allocation" for _ in self.usm])

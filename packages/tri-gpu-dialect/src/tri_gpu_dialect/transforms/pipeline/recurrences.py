@@ -33,13 +33,15 @@ __all__ = ["hold_numbers_ahead", "is_recurrence", "is_row_of_recurrence"]
 
 
 def is_recurrence(loop: ir.Operation) -> bool:
-    """Whether ``loop``, a counted one without loops inside, carries a tensor of two dimensions or more, has no dots, and waits for its rows."""
+    """True if ``loop``, a counted one without loops inside, carries a tensor of two dimensions or more, has no dots, and
+    waits for its rows."""
     carried = max((_dimensions(value) for value in loop.results), default=0)
     return carried > 1 and not any(is_dot(op) for op in all_ops(loop)) and not _is_hidden(loop)
 
 
 def _is_hidden(loop: ir.Operation) -> bool:
-    """Whether other warps do while ``loop``, a short one of many programs, waits: it is known to be short, and its rows take few registers."""
+    """True if other warps hide the latency of ``loop``, a short one of many programs: it is known to be short, and its
+    rows take few registers."""
     rows = [op for op in block_ops(For(loop).body) if is_row_of_recurrence(op)]
     if any(map(_is_converted, rows)) or sum(map(_registers, rows)) > _FEW:
         return False

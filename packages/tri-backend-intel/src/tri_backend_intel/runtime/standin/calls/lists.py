@@ -148,7 +148,7 @@ def _append(
 
 
 def _nothing() -> None:
-    """What a barrier does once what it waits for has come."""
+    """Action of a barrier after its events: none."""
 
 
 def barrier(state: State, commands: int, signal: int | None, count: int, waits: int | None) -> None:
