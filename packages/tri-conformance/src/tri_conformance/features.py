@@ -111,9 +111,7 @@ class Feature:
 
 
 def _written(trial: Trial, arguments: Sequence[Any]) -> dict[int, tuple[Array, str]]:
-    """Contents afterwards of the arrays of ``arguments`` that are written, and their names, by their
-    identities.
-    """
+    """Expected contents of the written arrays of ``arguments``, and their names, by the arrays' identities."""
     found: dict[int, tuple[Array, str]] = {}
     for i, made in trial.exact.items():
         exact = made if isinstance(made, tuple) else (made,)

@@ -22,7 +22,7 @@ __all__ = ["Remark", "declined", "is_listening", "remarks"]
 
 @dataclass(frozen=True)
 class Remark:
-    """Missed change of the pass ``pass_name`` and its reason (``text``); ``location`` if known."""
+    """Missed optimisation of the pass ``pass_name`` and its reason (``text``); ``location`` if known."""
 
     pass_name: str
     text: str

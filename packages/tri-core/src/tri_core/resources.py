@@ -27,7 +27,7 @@ _REMEDY = {
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """True in ``fits`` if a kernel can run on its target, and in words how well its CTAs fill a unit."""
+    """Verdict on a kernel and its target: ``fits`` if it can run, ``text`` on how well its CTAs fill a unit."""
 
     fits: bool
     text: str

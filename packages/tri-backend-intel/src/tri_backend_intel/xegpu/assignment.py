@@ -191,7 +191,7 @@ class _Ties:
             self.tie(op.results[0], i, op.operands[0], j)
 
     def reduce(self, op: ir.Operation) -> None:
-        """Share the remaining dimensions of the operands as before."""
+        """Tie the remaining dimensions of the results to the operands'."""
         view = cast(op, ReduceOp)
         axis, sources = view.axis.value, list(op.operands)
         self.same(sources)

@@ -30,7 +30,7 @@ class _Graph:
 
 
 def capture(function: Callable[[], object], index: int) -> Callable[[], None]:
-    """Graph that repeats the launches by ``function`` on device ``index``, whose context is current.
+    """Function that replays the launches by ``function`` on device ``index``, whose context is current.
 
     A kernel that is loaded meanwhile is loaded now, and its launch recorded.  DeviceError for what cannot be recorded,
     such as waiting.

@@ -284,7 +284,7 @@ def _bound_inside(op: ir.Operation, since: int) -> int:
 
 
 def _least(block: ir.Block) -> int:
-    """Smallest number of dots that the waits of ``block`` leave pending."""
+    """Largest number of dots that the waits of ``block`` leave pending; 0 without waits."""
     found = [
         ir.IntegerAttr(op.attributes["pendings"]).value
         for op in block_ops(block)

@@ -151,7 +151,7 @@ def _condition(known: _Known, access: ir.Operation) -> ir.Value | None:
 
 
 def _of_stores(known: _Known, access: ir.Operation) -> list[ir.Value]:
-    """Values to test for accesses that write, computed here."""
+    """Conditions (i1) to test for accesses that write, computed here."""
     asked = []
     below = [c for c in _coordinates(access) if known.ranges.of(c).low < 0]
     if below:

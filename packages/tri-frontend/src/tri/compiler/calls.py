@@ -175,7 +175,7 @@ def _call_python(function: Any, args: list[Any], kwargs: dict[str, Any], *, know
 
 
 def _instead(function: Any, name: str) -> str:
-    """Replacement for a call of a host function: a function of the language with its name, or a jit function."""
+    """Remedy for a call of a host function: a function of the language with its name, or a jit function."""
     import tri.language
 
     if name in tri.language.__all__:

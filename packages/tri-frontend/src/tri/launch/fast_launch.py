@@ -298,7 +298,9 @@ def _array_item(fact: tuple[Any, ...], offset: int, value: Any) -> Item:
 
 
 def _alignment(fact: tuple[Any, ...], address: int) -> tuple[int, bool]:
-    """Mask of the address bits that matter, and alignment; none if alignment is not specialised on."""
+    """Mask of the address bits that matter, and True if the address is divisible by 16; mask 0 if the kernel
+    is not specialised on an aligned address.
+    """
     divisible = not address & 15
     return (0, True) if divisible and not fact[1] else (15, divisible)
 

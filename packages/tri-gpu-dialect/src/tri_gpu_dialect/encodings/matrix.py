@@ -55,7 +55,7 @@ class MatrixEncoding(DistributedEncoding):
         return ()
 
     def reads_rows(self, operand: int, k_width: int) -> bool:
-        """True if matrix loads read operand 0 or 1 in rows of 16 bytes along k, whatever elements its lanes
+        """True if matrix loads read operand 0 or 1 in rows of 16 bytes across k, whatever elements its lanes
         hold.
 
         ``k_width`` as in :meth:`fragment`.

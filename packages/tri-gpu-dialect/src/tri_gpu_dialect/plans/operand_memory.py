@@ -63,8 +63,8 @@ def operand_memory(
 
 
 def is_read_in_rows(encoding: Encoding | None) -> bool:
-    """True if matrix loads read a tensor in ``encoding`` along k: the places of its elements do not determine
-    conflicts then.
+    """True if matrix loads read a tensor in ``encoding`` across k: the places of its elements do not
+    determine conflicts then.
     """
     if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):
         return False

@@ -190,7 +190,7 @@ class CTA:
             self._wait = ready, what
 
     def take_wait(self) -> bool:
-        """True if the op that ran made its threads wait; resets the flag."""
+        """True if the op that ran made its threads wait."""
         return self._wait is not None
 
     # --- running ------------------------------------------------------------------------------------------

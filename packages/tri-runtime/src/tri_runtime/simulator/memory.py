@@ -469,7 +469,7 @@ class Memory:
         return f" (nearest: {self._description(address, self._allocations[int(np.argmin(distances))])})"
 
     def shown(self, address: int, nbytes: int) -> str:
-        """Allocation at ``address``, as the beginning of a clause."""
+        """Contents at ``address``, as the beginning of a clause."""
         word = self.around(np.array([address]), nbytes)[0]
         return f"{int.from_bytes(word.tobytes(), 'little'):#x} has been"
 

@@ -111,7 +111,7 @@ class CommandQueue(Object):
                 self._changes.tell()
 
     def _may_run(self, command: Command) -> bool:
-        """True if it waits for nothing, or for events that will not come."""
+        """True if all awaited events are signalled, or will never be."""
         return self._closed or bool(self.device.root.lost) or all(e.signalled for e in command.waits)
 
     def _run(self, command: Command) -> None:

@@ -125,7 +125,7 @@ def _digest(text: str) -> str:
 
 
 def _imported() -> str:
-    """Setting in a new process, which inherits nothing of this one."""
+    """Version and file of the ``triton`` that a new process imports, which inherits nothing of this one."""
     program = "import triton, sys; print(triton.__version__, 'of', getattr(triton, '__file__', None))"
     inherited = {name: value for name, value in os.environ.items() if name != "TRI_TRITON_VERSION"}
     done = subprocess.run(

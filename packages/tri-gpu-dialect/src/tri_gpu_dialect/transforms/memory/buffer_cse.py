@@ -121,7 +121,7 @@ class _Filled:
         return cls(op, value, order, encoding)
 
     def holds(self, other: _Filled) -> bool:
-        """True if ``other``'s contents are a view of this buffer."""
+        """True if a view of this buffer has the contents of ``other``."""
         return self.encoding.permuted(self.to(other)) == other.encoding
 
     def to(self, other: _Filled) -> tuple[int, ...]:

@@ -153,7 +153,7 @@ class _Tile:
         return cls(tuple(kept), tuple(scalars), ops[first], tuple(known), bounds, outside)
 
     def widens(self, infos: AxisInfos) -> bool:
-        """True if without its mask a vector would be wider."""
+        """True if a mask ends within a vector that would be accessed at once without it."""
         return any(_ends_within_a_vector(op, infos) for op in self.masked)
 
     def run(self, *, twice: bool) -> None:

@@ -115,8 +115,8 @@ class CopiedLoop:
         return [v.owner.operation for v in (raised, last, coming)], Carried(stage, first, coming)
 
     def behind(self, ops: Sequence[ir.Operation]) -> int:
-        """Number of ``ops`` that copies follow: in tight rings, those up to the last load that is read at
-        once; in deferred ones, those up to the last wait for a dot.
+        """Number of leading ``ops`` after which the copies are placed: in tight rings, those up to the last
+        load that is read at once; in deferred ones, those up to the last wait for a dot.
         """
         if self.rings.is_deferred:
             return 1 + max(i for i, op in enumerate(ops) if isa(op, WarpGroupDotWaitOp))

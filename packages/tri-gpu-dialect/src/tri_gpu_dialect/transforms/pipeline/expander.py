@@ -92,7 +92,9 @@ class Expander:
         return made
 
     def check_result(self, number: int, result: ir.Value) -> None:
-        """Check that an op which runs beyond the end has no results."""
+        """Check that a loop result carried by a stage which runs beyond the end is unused; InternalError
+        otherwise.
+        """
         stage = self.schedule.stage_of(self.schedule.carried[number].argument)
         if not self.peel and stage != self.last_stage and next(iter(result.uses), None) is not None:
             raise InternalError(

@@ -247,7 +247,7 @@ def _rest(split: _Split, reader: Reader) -> int | None:
 
 
 def _ends(upper: ir.Value) -> list[ir.Value]:
-    """Operands of the minimum that ``upper`` is."""
+    """Operands of the minimum that ``upper`` is; ``upper`` itself if it is none."""
     made = defining_op(upper)
     if made is None or not isa(made, arith.MinSIOp):
         return [upper]

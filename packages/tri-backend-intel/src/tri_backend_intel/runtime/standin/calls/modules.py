@@ -132,7 +132,7 @@ def kernel_cooperative(state: State, kernel: int, out: int | None) -> None:
 
 
 def kernel_argument(state: State, kernel: int, index: int, nbytes: int, value: int | None) -> None:
-    """Set an argument that the library's own code did not take."""
+    """Refuse an argument that the library's own code did not take."""
     del value
     state.handles.get(kernel, Kernel).refuse_argument(index, nbytes)
 
