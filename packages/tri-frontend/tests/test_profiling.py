@@ -106,6 +106,20 @@ def test_what_is_not_exact_is_said() -> None:
     assert "both sides of branches" in next(iter(branched.reasons))
 
 
+def test_arguments_in_another_form_are_not_known() -> None:
+    work = work_of(compiled(matmul, *[tl.float32] * 3, 64, BK=16))
+    found = work.of_launch((1, 1, 1), [0, 64])
+    assert found[str(HERE), line_of("acc = tl.dot(")].flops == 2 * 16**3
+    assert list(work.reasons) == ["a loop's iterations are not known: one is counted"]
+
+
+def test_text_that_cannot_be_read_is_a_note() -> None:
+    kernel: Any = SimpleNamespace(asm={"ttir": "module {"}, metadata=SimpleNamespace(target="fake:one"))
+    work = work_of(kernel)
+    assert work.of_launch((1, 1, 1), [1]) == {}
+    assert "cannot be read" in next(iter(work.reasons))
+
+
 def test_an_empty_grid_does_nothing() -> None:
     assert work_of(compiled(triangle, tl.float32, 5)).of_launch((0, 1, 1), [0, 5]) == {}
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tri_core.errors import TriError
 from tri_core.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Loop:
 
 @dataclass
 class Work:
-    """What programs of a kernel do; ``operands``: the element type of its dots, empty without any.
+    """What programs of a kernel of ``parameters`` do; ``operands``: the element type of its dots, empty without any.
 
     ``reasons``: why the counts are not exact, a phrase each.
     """
@@ -87,11 +88,14 @@ class Work:
     tree: tuple[Leaf | Loop, ...] = ()
     operands: str = ""
     by_program: bool = False
+    parameters: int = 0
     reasons: dict[str, None] = field(default_factory=dict)
 
     def of_launch(self, grid: tuple[int, int, int], args: Sequence[Any]) -> dict[tuple[str, int], Amounts]:
         """Amounts of all programs of ``grid``, by line."""
         found: dict[tuple[str, int], Amounts] = {}
+        if len(args) != self.parameters:  # a launcher that takes them in another form
+            args = [None] * self.parameters
         count = grid[0] * grid[1] * grid[2]
         sample = min(count, _SAMPLES) if self.by_program else min(count, 1)
         if 1 < sample < count:
@@ -124,7 +128,10 @@ def work_of(kernel: CompiledKernel) -> Work:
     """What programs of ``kernel`` do; nothing, with the reason, where it has no TTIR."""
     if "ttir" not in kernel.asm:
         return Work(reasons={"the kernel has no TTIR": None})
-    return _read(str(kernel.asm["ttir"]), str(kernel.metadata.target))
+    try:
+        return _read(str(kernel.asm["ttir"]), str(kernel.metadata.target))
+    except TriError as error:  # what is counted must not stop what is launched
+        return Work(reasons={f"its TTIR cannot be read: {error.message}": None})
 
 
 @lru_cache(maxsize=256)
@@ -158,6 +165,7 @@ class _Reader:
             visibility = function.attributes.get("sym_visibility", "public")
             if isa(function, tt.FuncOp) and "private" not in str(visibility):
                 block = function.regions[0].blocks[0]
+                self.work.parameters = len(block.arguments)
                 self.arguments = {argument: i for i, argument in enumerate(block.arguments)}
                 self.work.tree = tuple(self.block(block, 1))
         return self.work

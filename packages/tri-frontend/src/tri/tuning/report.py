@@ -48,7 +48,7 @@ def _short(error: TriError) -> str:
 
 def as_html(name: str, timings: Mapping[Config, Sequence[float]], failures: Mapping[Config, TriError]) -> str:
     """A table of the times (ms: median, 20 % and 80 % quantile) of a tuning of kernel ``name``, fastest first, then of its failures."""
-    by_time = sorted(timings.items(), key=lambda pair: pair[1])
+    by_time = sorted(timings.items(), key=lambda pair: pair[1][0])
     rows = [(config, *(f"{time:.4g}" for time in times)) for config, times in by_time]
     rows += [(config, _short(error)) for config, error in failures.items()]
     return html_table(("configuration", "ms", "20 %", "80 %"), rows, f"tuning of {name}")

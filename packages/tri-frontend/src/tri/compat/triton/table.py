@@ -46,9 +46,7 @@ EXTRA = "triton.language.extra"
 _LANGUAGE = "tri.language"
 _INTERNAL = "tri has its own compiler: compile through triton.compile, or tri.compile"
 _NO_LIBRARY = f"there is no libtriton behind this module; {_INTERNAL}"
-_NO_PROFILER = (
-    "tri has no sessions of a profiler: use that of the device's vendor, or tri.testing.do_bench for timing"
-)
+_NO_PROFILER = "tri has no sessions of a profiler: run the program with tri profile, or use tri.testing.do_bench for timing"
 _NO_CHECKERS = "tri.interpret() checks memory and races, debug=True what a launch reads and writes"
 _TESTS = "Triton's own tests use it; tri.testing and tri_conformance have what tests of kernels need"
 _GLUON = "Gluon kernels name one vendor's layouts and instructions; write the kernel in triton.language"
