@@ -139,6 +139,28 @@ def test_a_loop_of_one_stage_copies_nothing_ahead_and_writes_along_k(stages: int
     assert ("#linear" in text) == (stages == 1)
 
 
+@tri.jit
+def states(k: Any, v: Any, out: Any, count: Any, D: tl.constexpr) -> None:
+    """``out = sum of (k[i] i)^T v[i]``: (D, D) of f32, k and v: (count, D, D) of f32."""
+    i = tl.arange(0, D)
+    along, across = i[:, None] * D + i[None, :], i[None, :] * D + i[:, None]
+    total = tl.zeros([D, D], tl.float32)
+    for step in range(count):
+        total += tl.dot(tl.load(k + step * D * D + across) * step, tl.load(v + step * D * D + along))
+    tl.store(out + along, total)
+
+
+@pytest.mark.parametrize(("stages", "dots"), [(1, 1), (2, 0)])
+def test_the_only_dot_of_a_loop_of_one_stage_reads_memory(stages: int, dots: int) -> None:
+    """Threads write both operands in any case: along k is as well, and each is read once, not by every warp."""
+    k, v = (values(3 * SIZE, SIZE, dtype=torch.float32, seed=i).view(3, SIZE, SIZE) for i in (0, 1))
+    out = poisoned(SIZE, SIZE, dtype=torch.float32)
+    with tri.target(SIMULATED):
+        kernel = states[(1,)](k, v, out, 3, SIZE, num_warps=4, num_stages=stages)
+    close(out, sum(i * k[i].double().t() @ v[i].double() for i in range(3)), BOUND)
+    assert kernel.asm["ttgir"].count("ttng.warp_group_dot ") == dots
+
+
 def test_bytes_are_written_along_k_as_well() -> None:
     a, b, c = (values(SIZE, SIZE, dtype=torch.int8, seed=i) for i in range(3))
     out = poisoned(SIZE, SIZE, dtype=torch.int32)

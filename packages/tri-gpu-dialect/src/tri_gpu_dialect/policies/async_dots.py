@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tri_core.ir.dots import Dot
+from tri_core.ir.regions import is_loop
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
-from tri_gpu_dialect.edit import number_of_module
+from tri_gpu_dialect.edit import number_of_module, stages_of
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.layouts.cluster import operand_blocks, share
 from tri_gpu_dialect.plans.cta_split import dot_blocks
@@ -46,7 +47,8 @@ class AsyncInstruction(MatrixInstruction):
     other along the rows, execute it together; along the columns where the instruction is ``transposed``: it computes the transposed dot,
     ``D^T = B^T A^T``.  ``group_columns``: those of the narrowest and of the widest instruction of such a group (None: those of ``shape``).
     With ``turns`` threads write operands from registers with rows along k, whatever dimension their source has neighbours along: for
-    dots that another's result goes into, whose layouts agree by that; not what loops copy ahead, which have ``stages`` where they don't say.
+    dots that another's result goes into, whose layouts agree by that, and those of loops of one stage; not what loops copy ahead, which have
+    ``stages`` where they don't say.
     """
 
     memory: OperandMemory
@@ -83,7 +85,11 @@ class AsyncInstruction(MatrixInstruction):
             or number_of_module(dot, "ttg.num-warps") % self.group_warps
         ):
             return None
-        if self.turns and not any(map(is_made_of_dot, dot.operands)):
+        if (
+            self.turns
+            and not any(map(is_made_of_dot, dot.operands))
+            and not self._repeats_without_copies(dot)
+        ):
             return None
         split = dot_blocks(dot)
         if self.transposed and split:
@@ -109,6 +115,11 @@ class AsyncInstruction(MatrixInstruction):
                 return None
             found.append(OperandSource(encoding))
         return found[0], found[1]
+
+    def _repeats_without_copies(self, dot: ir.Operation) -> bool:
+        """Whether ``dot`` is one of a loop whose loads come through registers: threads write operands in any case."""
+        loop = dot.parent.operation
+        return is_loop(loop) and stages_of(loop, self.stages) == 1
 
 
 @dataclass(frozen=True)
