@@ -70,6 +70,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "buffer-cse",
         "prefetch",
         "stage-matrix-operands",
+        "buffer-cse",
         "reorder-instructions",
         "sink-conversions",
         "@ttgir.end",

@@ -16,6 +16,7 @@ def test_each_has_the_policy_and_the_number_of_stages() -> None:
         "buffer-cse",
         "prefetch",
         "stage-matrix-operands",
+        "buffer-cse",
         "reorder-instructions",
         "sink-conversions",
     ]

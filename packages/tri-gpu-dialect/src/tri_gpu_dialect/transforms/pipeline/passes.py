@@ -44,5 +44,7 @@ def operands_in_memory(policy: DefaultPolicy) -> tuple[Pass, ...]:
     return (
         Prefetch(policy=policy),
         StageMatrixOperands(policy=policy),
+        # of a tensor that is an operand of several dots, perhaps transposed
+        BufferCSE(transposed=True, measures=policy.scratch_measures),
         ReorderInstructions(measures=policy.scratch_measures, late_words=policy.dots.late_words),
     )
