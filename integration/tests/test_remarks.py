@@ -192,6 +192,7 @@ NEVER: dict[str, str] = {
     "remove-layout-conversions": "a conversion that stays is needed by layouts that others chose",
     "sink-conversions": "a conversion that two places need is made before both",
     "stage-dot-operands": "a dot that stays in registers is small",
+    "turn-loads": "a load that needs no turning stays as it is",
     "unmask-inner-tiles": "what has other ops than those of elements goes through no array by itself",
     "verify-layouts": "changes nothing",
 }  # fmt: skip

@@ -46,7 +46,7 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32,
     }
     "tt.return"() : () -> ()
   }) {sym_name = "f", function_type = (!t, !p, i1, i32) -> ()} : () -> ()
-  // What waits for a load goes behind the next load and the loop, where nothing uses it earlier.
+  // What waits for a load goes behind the loop, where nothing uses it earlier.
   "tt.func"() ({
   ^bb0(%p: !p, %q: !q, %i: i32):
     // CHECK: %[[L:.*]] = "tt.load"

@@ -122,13 +122,14 @@ def test_they_do_not_pass_dots() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "mutable", "late"), [(64, False, True), (16, False, False), (64, True, False)],
-    ids=["large", "small", "ring"],
+    ("size", "mutable", "buffers", "late"),
+    [(64, False, 2, True), (64, False, 1, True), (16, False, 2, False), (64, True, 2, False)],
+    ids=["large", "shared", "small", "ring"],
 )  # fmt: skip
 def test_large_operands_of_buffers_that_nobody_fills_again_are_read_behind_other_dots(
-    size: int, mutable: bool, late: bool
+    size: int, mutable: bool, buffers: int, late: bool
 ) -> None:
-    """Two dots with right operands of their own: of 64 columns a thread has 64 words, of 16 four."""
+    """Two dots with right operands of their own, or of one buffer: of 64 columns a thread has 64 words, of 16 four."""
     shape = (size, size)
     block, total = TensorSpec("f16", shape, ROWS), TensorSpec("f32", shape, SUM)
     left, right = (TensorSpec("f16", shape, DotOperand(i, SUM, 2)).type for i in (0, 1))
@@ -140,7 +141,7 @@ def test_large_operands_of_buffers_that_nobody_fills_again_are_read_behind_other
     for i in (1, 2):
         lines += [
             f'%b{i} = "ttg.local_alloc"(%in{i}) : ({block.type}) -> {memory}',
-            f'%r{i} = "ttg.local_load"(%b{i}) {segments} : ({memory}) -> {right}',
+            f'%r{i} = "ttg.local_load"(%b{min(i, buffers)}) {segments} : ({memory}) -> {right}',
         ]
     for i, (added, made) in enumerate((("%in3", "%first"), ("%first", "%out0")), 1):
         types = f"({left}, {right}, {total.type}) -> {total.type}"

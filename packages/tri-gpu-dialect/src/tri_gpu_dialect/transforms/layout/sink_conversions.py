@@ -9,12 +9,11 @@
 A conversion through shared memory costs as much as the store that it is for.  Where a tile is stored in one way or in another,
 as its place asks for, only one of these needs it.
 
-A conversion of what is loaded waits for it, and no load or copy moves over its barrier: it goes behind those that follow, and behind loops, right before
-what first uses it, where its result takes no fewer registers of a thread than what is loaded:
+A conversion of what is loaded waits for it, and no load or copy moves over its barrier: it goes behind loops to what first uses it, where its result
+takes no fewer registers of a thread than what is loaded:
 
     x = load p; y = convert_layout x              x = load p
-    copy q to memory                 becomes      copy q to memory
-    for ...                                       for ...
+    for ...: copy q to memory        becomes      for ...: copy q to memory
     use y                                         y = convert_layout x; use y
 """
 
@@ -25,8 +24,8 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.access import global_load
-from tri_core.ir.regions import If
-from tri_core.ir.traits import is_pure, source_of
+from tri_core.ir.regions import If, is_loop
+from tri_core.ir.traits import source_of
 from tri_core.ir.views import defining_op, isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
@@ -70,12 +69,12 @@ def _waits_for_load(op: ir.Operation) -> bool:
 
 
 def _go_to_first_user(op: ir.Operation) -> None:
-    """Move ``op`` down to what first uses its result, itself or inside of it, if something that loads or copies, or a loop, is on the way."""
+    """Move ``op`` down to what first uses its result, itself or inside of it, if a loop is on the way."""
     following = iter(block_ops(op.block))
     next(each for each in following if each == op)
     users = {ancestor_in(use.owner.operation, op.block) for use in op.results[0].uses}
     between = list(itertools.takewhile(lambda each: each not in users, following))
-    if any(not is_pure(each) for each in between):
+    if any(map(is_loop, between)):
         op.move_after(between[-1])
 
 

@@ -39,7 +39,7 @@ from tri_core.target import ComputeUnit
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.dialect import ConvertLayoutOp, LocalAllocOp, LocalLoadOp
+from tri_gpu_dialect.dialect import ConvertLayoutOp, LocalAllocOp, LocalLoadOp, MemDescTransOp
 from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, DotOperand
 from tri_gpu_dialect.layouts import REGISTER
@@ -168,14 +168,21 @@ def _place(ops: Sequence[ir.Operation], number: int, late_words: int | None) -> 
     buffer = None if late_words is None else _lasting(ops[number], late_words)
     following = islice(ops, number + 1, None)
     if buffer is not None:
-        return next(op for op in following if op in users or buffer in op.operands)
+        return next(op for op in following if op in users or (buffer in op.operands and not _only_reads(op)))
     return next(op for op in following if op in users or not _is_passed(op))
+
+
+def _only_reads(op: ir.Operation) -> bool:
+    """Whether ``op`` leaves a buffer as it is: another read of it, or a view."""
+    return isa(op, LocalLoadOp) or is_view(op)
 
 
 def _lasting(load: ir.Operation, least: int) -> ir.Value | None:
     """The buffer that ``load`` reads ``least`` words of a thread or more of, where it is filled as it is made and never again; else None."""
     info, buffer = tensor_info(load.results[0].type), cast(load, LocalLoadOp).src
     assert info is not None
+    while (view := defining_op(buffer, MemDescTransOp)) is not None:
+        buffer = source_of(view)
     words = layouts.of(load.results[0].type).in_size(REGISTER) * info.bitwidth // 32
     made = defining_op(buffer, LocalAllocOp)
     if words < least or made is None or made.src is None or MemDescType(buffer.type).mutable:
