@@ -205,6 +205,7 @@ def nightly(session: nox.Session) -> None:
     session.notify(
         "assemblers", posargs=["--versions", "12.9.86", "13.0.88", "13.5.37", "--arch", "sm_80", "sm_90a"]
     )
+    session.notify("verify")
     session.notify("newest")
     session.notify("oldest")
     session.notify("matrix", posargs=["--full"])
@@ -216,6 +217,13 @@ def mutants(session: nox.Session) -> None:
     session.install("hypothesis>=6")
     _install(session, _packages(), editable=True)
     session.run("python", "-m", "integration.ir_mutants", *session.posargs)
+
+
+@nox.session
+def verify(session: nox.Session) -> None:
+    """What `tri verify` finds of planted faults, its false alarms and its cost: ``nox -s verify -- [--target nvidia:sm_80 ...]``."""
+    _install(session, _packages(), editable=True)
+    session.run("python", "-m", "integration.verify", *session.posargs)
 
 
 @nox.session

@@ -89,6 +89,7 @@ def test_a_fault_below_the_modules_is_seen_at_the_text_level_alone(
         report = verify(_trial(), [TARGET])
     _forget()
     assert [each.verdict for each in report.findings] == ["equal", "wrong"]
+    assert report.findings[1].step.startswith("what makes this level of the one before: LLVM")
 
 
 def test_without_a_fault_all_levels_are_equal() -> None:

@@ -36,6 +36,8 @@ __all__ = ["Report", "levels_of", "verify"]
 _INTERPRETER = "interpreter"
 #: lines that are shown of what a pass changed
 _LINES = 8
+#: what is at fault where a level is wrong and the one above it is right
+_BELOW = "what makes this level of the one before: LLVM, a text of ours for the assembler, or a rewriting"
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,13 @@ def verify(trial: Trial, targets: Sequence[str], seeds: Sequence[int] = (0,)) ->
             findings.append(expected)
             continue
         for target in targets:
-            right_above = True
-            for level in levels_of(target):
-                found = _judged(trial, level, seed, expected, walks=right_above)
-                findings.append(found)
-                right_above = right_above and found.verdict != "wrong"
+            first, *below = levels_of(target)
+            above = _judged(trial, first, seed, expected, walks=True)
+            findings.append(above)
+            for level in below:
+                found = _judged(trial, level, seed, expected, walks=False)
+                is_new = found.verdict == "wrong" and above.verdict in ("equal", "rounding")
+                findings.append(replace(found, step=_BELOW) if is_new else found)
     return Report(tuple(findings))
 
 

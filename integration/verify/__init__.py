@@ -1,0 +1,1 @@
+"""``tri verify`` measured: planted faults, false alarms, cost (``python -m integration.verify``)."""
