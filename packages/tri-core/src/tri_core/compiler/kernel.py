@@ -381,7 +381,7 @@ class CompiledKernel:
         return f"<kernel {self.name} for {self.metadata.target}: {', '.join(self.asm)}>"
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the parameters, the stages with their sizes, what it takes of its target, estimates of its loops."""
+        """HTML for notebooks: the parameters, the stages with their sizes, what it takes of its target, estimates of its loops."""
         parameters = ", ".join(f"{p.name}: {p.type}" for p in self.metadata.signature.parameters)
         rows: list[tuple[str, str]] = [("parameters", parameters)]
         for stage, made in self.asm.items():

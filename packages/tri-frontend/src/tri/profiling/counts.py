@@ -29,7 +29,7 @@ _LIBRARY = str(Path(__file__).parents[1])
 
 @dataclass(frozen=True)
 class Program:
-    """What trip counts may depend on: ``args`` of the launch in the kernel's order, ``ids`` of the program, the ``grid``."""
+    """Values that trip counts may depend on: ``args`` of the launch in the kernel's order, ``ids`` of the program, the ``grid``."""
 
     args: Sequence[Any]
     ids: tuple[int, int, int]
@@ -55,7 +55,7 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Leaf:
-    """What one op of ``line`` (file, number from 1) does once."""
+    """Work of one execution of an op of ``line`` (file, line from 1)."""
 
     line: tuple[str, int]
     amounts: Amounts
@@ -80,7 +80,7 @@ class Loop:
 
 @dataclass
 class Work:
-    """What programs of a kernel of ``parameters`` do; ``operands``: the element type of its dots, empty without any.
+    """Work of the programs of a kernel of ``parameters``; ``operands``: the element type of its dots, empty without any.
 
     ``reasons``: why the counts are not exact, a phrase each.
     """
@@ -125,7 +125,7 @@ class Work:
 
 
 def work_of(kernel: CompiledKernel) -> Work:
-    """What programs of ``kernel`` do; nothing, with the reason, where it has no TTIR."""
+    """Work of the programs of ``kernel``; none, with the reason, where it has no TTIR."""
     if "ttir" not in kernel.asm:
         return Work(reasons={"the kernel has no TTIR": None})
     try:
@@ -195,7 +195,7 @@ class _Reader:
                     None
                 )
             else:
-                inner = times * _numel(op.operands[0].type)
+                inner = times * max((_numel(value.type) for value in op.operands), default=1)
             for region in op.regions:
                 for each in region.blocks:
                     yield from self.block(each, inner)

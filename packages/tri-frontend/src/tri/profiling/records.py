@@ -47,7 +47,7 @@ class LaunchRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class LineProfile:
-    """What all launches of a kernel moved (bytes) and computed (floating-point operations) by ``line`` (from 1) of ``file``.
+    """Bytes moved and floating-point operations of all launches of a kernel, by ``line`` (from 1) of ``file``.
 
     ``transactions``: sectors of global memory in the simulator, and ``ideal``, the fewest that could have moved as much; None elsewhere.
     """

@@ -259,7 +259,7 @@ class Autotuner(Wrapper):
         return best
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the configurations of the latest tuning, fastest first, and why others failed."""
+        """HTML for notebooks: the configurations of the latest tuning, fastest first, and why others failed."""
         return report.as_html(self.__name__, self.configs_timings, self.failures)
 
     def _target(self, kept: Sequence[Config], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Target:

@@ -69,7 +69,7 @@ class Encoding(abc.ABC):
         return found
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the parameters, by their names in IR."""
+        """HTML for notebooks: the parameters, by their names in IR."""
         rows = [(key, _shown(getattr(self, name))) for key, name in self.keys]
         return html_table((), rows, type(self).__name__)
 

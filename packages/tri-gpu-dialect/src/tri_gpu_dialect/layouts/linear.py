@@ -212,7 +212,7 @@ class LinearLayout:
         return f"LinearLayout({'; '.join(lines)} -> {self.out_sizes})"
 
     def _repr_html_(self) -> str:
-        """What notebooks show: a row for each bit of the input, with the coordinates of the output that it adds."""
+        """HTML for notebooks: a row for each bit of the input, with the coordinates of the output that it adds."""
         rows = [
             (name, 1 << bit, *basis) for name, bases in self.bases.items() for bit, basis in enumerate(bases)
         ]

@@ -134,7 +134,7 @@ class Report:
         return table
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the table."""
+        """HTML for notebooks: the table."""
         return html_table((*_TEXTS, *_NUMBERS), [line.cells() for line in self.sorted_lines()], _TITLE)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
