@@ -36,14 +36,14 @@ def found(fault: Fault, target: str = _TARGET) -> Finding | None:
 
 
 def is_named(fault: Fault, finding: Finding) -> bool:
-    """Whether the finding says where the fault is: its pass, or the text level alone."""
+    """True if the finding says where the fault is: its pass, or the text level alone."""
     if fault.layer == "text":
         return ":level=" in finding.level and "level of the one before" in finding.step
     return f"pass {fault.step!r}" in finding.step and finding.step.endswith(f"of stage {fault.layer}")
 
 
 def alarms(targets: Sequence[str]) -> list[str]:
-    """What is said of right kernels that are not called equal or rounded."""
+    """Findings about right kernels that are not called equal or rounded."""
     reports = [verify(trial, targets, seeds=(0, 1)) for trial in TRIALS.values()]
     return [str(each) for r in reports for each in r.findings if each.verdict not in ("equal", "rounding")]
 
@@ -57,7 +57,7 @@ def kit(target: str, sample: int) -> tuple[int, int]:
 
 
 def seconds(name: str) -> float:
-    """How long it takes to verify a kernel that no cache has."""
+    """Seconds to verify a kernel that no cache has."""
     begin = time.monotonic()
     with fresh():
         verify(TRIALS[name], [_TARGET])

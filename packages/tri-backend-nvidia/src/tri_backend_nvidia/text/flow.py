@@ -51,7 +51,7 @@ def blocks_of(kernel: Kernel) -> list[Block]:
 
 
 def _splits(code: Instruction) -> bool:
-    """Whether an instruction has a block of its own: its guard keeps threads from waiting or leaving."""
+    """True if an instruction has a block of its own: its guard keeps threads from waiting or leaving."""
     return code.guard is not None and (code.parts[0] in _WAITING or code.parts[0] in _LEAVES)
 
 
@@ -149,7 +149,7 @@ def _head(component: Sequence[int], nodes: set[int], entry: int, blocks: Sequenc
 
 
 def _entry(left: set[int], head: int, found: Sequence[int], blocks: Sequence[Block]) -> int:
-    """Where what is ``left`` of a loop is entered from what stands: a block that no other one left leads to, if there is one."""
+    """Entry from what stands into what is ``left`` of a loop: a block that no other one left leads to, if there is one."""
     reached = [w.target for n in found for w in blocks[n].ways if w.target in left] or [min(left)]
     led = {w.target for n in left for w in blocks[n].ways if w.target in left and n != w.target}
     return next((r for r in reached if r not in led), reached[0])

@@ -31,7 +31,7 @@ _HINTS = ("ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "unified", "noftz")
 
 @dataclass(frozen=True)
 class Access:
-    """What the modifiers of a memory instruction say: LLVM's address ``space``, order, scope, elements, PTX type, and the rest."""
+    """Modifiers of a memory instruction: LLVM's address ``space``, order, scope, elements, PTX type, and the rest."""
 
     space: int
     order: str
@@ -63,16 +63,16 @@ class Access:
 
     @property
     def is_strong(self) -> bool:
-        """Whether the access goes to memory whatever others do: an assembler keeps it, as often as it is written."""
+        """True if the access goes to memory whatever others do: an assembler keeps it, as often as it is written."""
         return self.order != "weak"
 
     def semantics(self) -> Semantics:
-        """What it orders between programs."""
+        """Ordering between programs."""
         return Semantics.named(self.order if self.order in _ORDERS[:4] else "relaxed", self.scope)
 
 
 def _around(cta: CTA, access: Access, addresses: Array, nbytes: int) -> AbstractContextManager[None]:
-    """What a strong load is for memory that others write."""
+    """Strong load, for memory that others write."""
     memory = cta.memory(access.space)
     if not access.is_strong:
         return nullcontext()

@@ -47,7 +47,7 @@ class TextSite:
 
     @property
     def note(self) -> str:
-        """What an error says besides the place in the source."""
+        """Notes of an error besides the place in the source."""
         return f" ({self.instruction}, PTX line {self.instruction.line})"
 
     def source(self) -> SourceLocation | None:
@@ -137,7 +137,7 @@ class TextProgram:
         return {slot: self._widths[slot] for slot in slots}
 
     def _body(self, code: Instruction) -> tuple[Step, bool]:
-        """What ``code`` does, and whether it only computes; Unsupported, with its line, where that is not known."""
+        """Step for ``code``, and True if it only computes; Unsupported, with its line, where that is not known."""
         try:
             return self._meaning(code)
         except (KeyError, ValueError, IndexError) as error:

@@ -102,7 +102,7 @@ class Registers:
     # --- sources ----------------------------------------------------------------------------------------------
 
     def reader(self, text: str, type_: str) -> Reader:
-        """What ``text`` holds as ``type_``: arrays over threads; words of 128 bits are rows."""
+        """Value of ``text`` as ``type_``: arrays over threads; words of 128 bits are rows."""
         if text.startswith("{"):
             return self._vector(text, type_)
         if text.startswith("!"):
@@ -280,7 +280,7 @@ def _check(cta: CTA, slot: int, name: str) -> None:
 
 
 def leave_open(cta: CTA, slots: Mapping[int, int], threads: Array) -> None:
-    """What ``threads`` have in registers (slots and bits) that their guards keep them from writing: what it was, or anything."""
+    """Registers (slots and bits) of ``threads`` whose guards keep them from writing: the former value, or any."""
     for slot, bits in slots.items():
         written = (cta.values[_WRITTEN] or {}).get(slot)
         missing = threads if cta.values[slot] is None else threads & ~written if written is not None else None

@@ -26,7 +26,7 @@ class Format:
 
     @property
     def bias(self) -> int:
-        """What stored exponents are too large by."""
+        """Bias of stored exponents."""
         return (1 << self.exponent - 1) - 1
 
     @property

@@ -164,7 +164,7 @@ def _variables(text: str) -> Iterator[Variable]:
 
 
 class _Reader:
-    """What is read of a kernel's body, with the scopes that are open."""
+    """State of reading a kernel's body: what was read, and the open scopes."""
 
     def __init__(self, kernel: Kernel, text: str, files: dict[int, str]) -> None:
         self.kernel, self.text, self.files = kernel, text, files

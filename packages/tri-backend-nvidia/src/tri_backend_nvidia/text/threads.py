@@ -1,4 +1,4 @@
-"""What threads do together: barriers, shuffles, votes, matches, reductions of a warp.  PTX ISA 8.7, 9.7.9.6 and 9.7.13."""
+"""Instructions that threads execute together: barriers, shuffles, votes, matches, reductions of a warp.  PTX ISA 8.7, 9.7.9.6 and 9.7.13."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ _MBARRIER: dict[tuple[str, ...], Maker] = {
 
 
 def _device_error(maker: Maker) -> Maker:
-    """What a unit refuses is located like everything else."""
+    """Locate what a unit refuses, like every other error."""
 
     def make(registers: Registers, instruction: Instruction) -> Callable[[CTA], Any]:
         step = maker(registers, instruction)

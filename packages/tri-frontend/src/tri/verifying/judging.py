@@ -52,12 +52,12 @@ class Report:
 
     @property
     def is_right(self) -> bool:
-        """Whether every level ran and is equal, or within rounding: what is undefined or refused is not."""
+        """True if every level ran and is equal, or within rounding: what is undefined or refused is not."""
         return all(each.verdict in ("equal", "rounding") for each in self.findings)
 
 
 def levels_of(target: str) -> list[str]:
-    """What can be run of ``target`` here: itself if it needs no device, else its simulator at each level.
+    """Targets that can run here for ``target``: itself if it needs no device, else its simulator at each level.
 
     Unsupported where the backend has no simulator.
     """
@@ -111,7 +111,7 @@ def _judged(trial: Trial, level: str, seed: int, expected: Arrays, *, walks: boo
 
 
 def _says_more(found: Finding) -> bool:
-    """Whether a level reports what the interpreter cannot see in a kernel: a wait that an assembler may delete."""
+    """True if a level reports what the interpreter cannot see in a kernel: a wait that an assembler may delete."""
     return "weak load" in found.reason
 
 
@@ -119,7 +119,7 @@ def _says_more(found: Finding) -> bool:
 
 
 def _ran(trial: Trial, level: str, seed: int) -> Arrays | Finding:
-    """What arrays hold afterwards; a finding where the level could not run, or the kernel means nothing."""
+    """Arrays afterwards; a finding where the level could not run, or the kernel means nothing."""
     arguments = trial.arguments(seed)
     try:
         with _on(level):

@@ -1,4 +1,4 @@
-"""What is found of a kernel at one level."""
+"""Findings about a kernel at one level."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Finding:
-    """What ``level`` does with the inputs of ``seed``.
+    """Run of ``level`` on the inputs of ``seed``.
 
     ``difference`` is the first element that differs.  ``step`` is the pass with which it differs first (empty: none was looked for or
     found), ``change`` what that pass did to the module there, ``reason`` what an error says.

@@ -117,7 +117,7 @@ class AsyncInstruction(MatrixInstruction):
         return found[0], found[1]
 
     def _repeats_without_copies(self, dot: ir.Operation) -> bool:
-        """Whether ``dot`` is one of a loop whose loads come through registers: threads write operands in any case."""
+        """True if ``dot`` is one of a loop whose loads come through registers: threads write operands in any case."""
         loop = dot.parent.operation
         return is_loop(loop) and stages_of(loop, self.stages) == 1
 

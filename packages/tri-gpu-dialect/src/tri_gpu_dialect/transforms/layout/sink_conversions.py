@@ -60,7 +60,7 @@ def _sink(op: ir.Operation) -> None:
 
 
 def _waits_for_load(op: ir.Operation) -> bool:
-    """Whether ``op`` converts what its own block loads, to as many registers or more."""
+    """True if ``op`` converts what its own block loads, to as many registers or more."""
     source = source_of(op)
     load = defining_op(source)
     if load is None or global_load(load) is None or load.block != op.block:

@@ -173,7 +173,7 @@ def _place(ops: Sequence[ir.Operation], number: int, late_words: int | None) -> 
 
 
 def _only_reads(op: ir.Operation) -> bool:
-    """Whether ``op`` leaves a buffer as it is: another read of it, or a view."""
+    """True if ``op`` leaves a buffer as it is: another read of it, or a view."""
     return isa(op, LocalLoadOp) or is_view(op)
 
 
