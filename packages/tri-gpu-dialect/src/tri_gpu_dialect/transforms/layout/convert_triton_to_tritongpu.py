@@ -244,7 +244,8 @@ def dot_encoding(
 
     A thread's columns come in runs of at most ``run``, its rows one by one: lanes that follow each
     other along n read a whole line of ``b``, those along m neighbouring rows of ``a``, which are padded to
-    lie in different banks.  Warps that would leave a thread fewer rows than the square has share columns.
+    lie in different banks.  Where rows are fewer than columns, warps that would leave a thread fewer rows than the
+    square has share columns.
     """
     *batch, m, n = shape
     order = tuple(reversed(range(len(shape))))
@@ -257,7 +258,7 @@ def dot_encoding(
     lanes[-1] = min(n // columns if run > 1 else n, DOT_LINE // run, threads_per_warp)
     lanes[-2] = min(m, threads_per_warp // lanes[-1])
     lanes[0] *= threads_per_warp // (lanes[-1] * lanes[-2])
-    rows = max(left // columns, 1)
+    rows = max(left // columns, 1) if m < n else 1
     rest = num_warps
     for d in (*range(len(batch)), len(shape) - 2):
         warps[d] = min(max(shape[d] // (lanes[d] * (rows if d == len(batch) else 1)), 1), rest)
