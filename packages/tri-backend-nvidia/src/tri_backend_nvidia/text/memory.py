@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
+from tri_backend_nvidia.machine.simulation.updates import UPDATES
 from tri_backend_nvidia.text.floats import encoded, numbers
 from tri_backend_nvidia.text.operation import unknown
 from tri_backend_nvidia.text.registers import Registers
@@ -159,33 +160,16 @@ def _store(registers: Registers, instruction: Instruction) -> Callable[[CTA], No
 
 # --- atomics --------------------------------------------------------------------------------------------------
 
-Update = Callable[..., Any]
+_Update = Callable[..., Any]  # of the old value and one operand, or two
 
-
-def _inc(old: Array, most: Array) -> Array:
-    return np.where(old >= most, old.dtype.type(0), old + old.dtype.type(1))
-
-
-def _dec(old: Array, most: Array) -> Array:
-    return np.where((old == 0) | (old > most), most, old - old.dtype.type(1))
-
-
-_UPDATES: dict[str, Update] = {
-    "add": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "exch": lambda old, new: new,
-    "inc": _inc,
-    "dec": _dec,
+_UPDATES: Mapping[str, _Update] = {
+    **UPDATES,
     "cas": lambda old, expected, new: np.where(old == expected, new, old),
 }
-_FLOAT_UPDATES: dict[str, Update] = {**_UPDATES, "min": np.fmin, "max": np.fmax}
+_FLOAT_UPDATES: Mapping[str, _Update] = {**_UPDATES, "min": np.fmin, "max": np.fmax}
 
 
-def _on_words(update: Update, type_: str) -> Update:
+def _on_words(update: _Update, type_: str) -> _Update:
     """``update`` of values of ``type_`` on the words that hold them."""
     scalar = type_.removesuffix("x2")
 
@@ -231,7 +215,7 @@ def _atomic(registers: Registers, instruction: Instruction) -> Callable[[CTA], N
     return step
 
 
-def _in_turn(cta: CTA, access: Access, addresses: Array, update: Update, given: list[Array]) -> Array:
+def _in_turn(cta: CTA, access: Access, addresses: Array, update: _Update, given: list[Array]) -> Array:
     """The old words, ``(threads, n)``, when each active thread after the other replaces what it finds."""
     memory, rows = cta.memory(access.space), given[0]
     count, kind = rows.shape[1], rows.dtype

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_backend_nvidia.machine.base import numpy_type
+from tri_backend_nvidia.machine.simulation.updates import UPDATES
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import SimulatedCTA
 from tri_runtime.races import Semantics
@@ -136,23 +137,12 @@ def store(
 
 # --- atomics --------------------------------------------------------------------------------------------
 
-_COMBINE: dict[str, Callable[[Array, Array], Array]] = {
-    "add": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "exch": lambda old, new: new,
-    "inc": lambda old, most: np.where(old >= most, 0, old + 1).astype(old.dtype),
-}
-
 
 def atomic_rmw(
     cta: SimulatedCTA, combine: str, kind: str, order: str, pointer: Array, value: Array, predicate: Array
 ) -> Array:
     """One thread after another, in the order of their numbers."""
-    function = _COMBINE[combine]
+    function = UPDATES[combine]
     number = np.dtype(value.dtype.str.replace("i", "u")) if kind.startswith("u") else value.dtype
 
     def step(old: Array, new: Array) -> Array:

@@ -8,7 +8,7 @@ bit 7 (32).  CUDA C++ Programming Guide, "TMA swizzle".
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from tri_backend_nvidia.machine.simulation import map_tracking
 from tri_backend_nvidia.machine.simulation.cluster import receivers
 from tri_backend_nvidia.machine.simulation.mbarrier import uniform, used
+from tri_backend_nvidia.machine.simulation.updates import UPDATES
 from tri_core.errors import SimulationError
 from tri_gpu_dialect.lowering import SimulatedCTA
 from tri_runtime.simulator import CTA, as_cta
@@ -200,15 +201,6 @@ def _fill(tensor: TensorMap) -> Array:
     return np.resize(word, (tensor.counts[0], tensor.element_bytes))
 
 
-#: how two arrays of elements are combined
-_COMBINE: dict[str, Callable[[Array, Array], Array]] = {
-    "add": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
 _DTYPES = {
     "u8": "u1", "u16": "u2", "u32": "u4", "s32": "i4", "u64": "u8", "s64": "i8",
     "f16": "f2", "f32": "f4", "f64": "f8", "bf16": "u2",
@@ -217,7 +209,7 @@ _DTYPES = {
 
 def _combined(tensor: TensorMap, old: Array, new: Array, combine: str) -> Array:
     """Bytes combined as elements."""
-    dtype, function = np.dtype(_DTYPES[tensor.element]), _COMBINE[combine]
+    dtype, function = np.dtype(_DTYPES[tensor.element]), UPDATES[combine]
     left, right = np.ascontiguousarray(old).view(dtype), np.ascontiguousarray(new).view(dtype)
     with np.errstate(all="ignore"):
         if tensor.element == "bf16":
