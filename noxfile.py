@@ -74,7 +74,7 @@ def _packages() -> list[str]:
 
 
 def _sources(names: Iterable[str], *, editable: bool = False) -> list[str]:
-    """What an installer takes for packages of this repository."""
+    """Arguments of an installer for packages of this repository."""
     # what is editable is there to be worked on and tested
     flags, extras = (["-e"], TEST_EXTRAS) if editable else ([], EXTRAS)
     return [word for name in names for word in (*flags, f"{TOP / 'packages' / name}{extras.get(name, '')}")]
@@ -221,7 +221,7 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def verify(session: nox.Session) -> None:
-    """What `tri verify` finds of planted faults, its false alarms and its cost: ``nox -s verify -- [--target nvidia:sm_80 ...]``."""
+    """Planted faults that `tri verify` finds, its false alarms and its cost: ``nox -s verify -- [--target nvidia:sm_80 ...]``."""
     _install(session, _packages(), editable=True)
     session.run("python", "-m", "integration.verify", *session.posargs)
 
@@ -430,7 +430,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(name="bench-host")
 def bench_host(session: nox.Session) -> None:
-    """What programs wait for on the host: ``nox -s bench-host -- [--triton-python PYTHON] [--packages FOLDER]``."""
+    """Waits of programs on the host: ``nox -s bench-host -- [--triton-python PYTHON] [--packages FOLDER]``."""
     session.install("rich", "typer", *([TORCH] if "--packages" in session.posargs else []))
     _install(session, [*CORE, *GPU, "tri-backend-nvidia"])
     session.run("python", "-m", "integration.bench_host", *session.posargs)

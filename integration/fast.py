@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from integration.lints.rules import module_name
+
 __all__ = ["changed", "groups", "main", "module_of"]
 
 TOP = Path(__file__).resolve().parents[1]
@@ -45,7 +47,7 @@ def module_of(path: Path) -> str:
         parts = parts[parts.index("src") + 1 :]
     elif parts[:1] != ("integration",):
         return ""
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    return module_name(Path(*parts))
 
 
 def groups(files: Sequence[Path], top: Path = TOP) -> list[list[Path]]:

@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from integration.lints.op_names import counts_operands
+
 __all__ = ["name_tests", "named_ops", "operand_subscripts"]
 
 #: dialects whose ops have classes
@@ -41,7 +43,4 @@ def name_tests(tree: ast.Module) -> Iterator[ast.AST]:
 
 def operand_subscripts(tree: ast.Module) -> Iterator[ast.AST]:
     """Subscripts of ``operands`` by a constant number."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Subscript(value=ast.Attribute(attr="operands"), slice=ast.Constant()):
-                yield node
+    return filter(counts_operands, ast.walk(tree))

@@ -28,7 +28,7 @@ from integration.lints import op_names
 from integration.lints.import_circles import import_circles
 from integration.lints.op_lists import op_lists
 
-__all__ = ["RULES", "Finding", "Package", "check", "op_counts", "packages"]
+__all__ = ["RULES", "Finding", "Package", "check", "module_name", "op_counts", "packages"]
 
 VENDORS = {
     "nvidia": r"nvidia|cuda|ptx|ptxas|cubin",
@@ -224,12 +224,13 @@ def policies(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding
 def import_cycles(package: Package) -> Iterator[Finding]:
     """Circles among the package's own files and folders, see :func:`integration.lints.import_circles.import_circles`."""
     source = package.root / "src"
-    modules = {_module_name(p.relative_to(source)): p for p in package.files()}
+    modules = {module_name(p.relative_to(source)): p for p in package.files()}
     for path, line, message in import_circles(modules):
         yield Finding(path, line, message)
 
 
-def _module_name(path: Path) -> str:
+def module_name(path: Path) -> str:
+    """Dotted name of the module at ``path`` below the folder of its top package."""
     parts = path.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -49,7 +49,7 @@ def alarms(targets: Sequence[str]) -> list[str]:
 
 
 def kit(target: str, sample: int) -> tuple[int, int]:
-    """Of one in ``sample`` cases of each feature of the kit that apply to ``target``: how many pass, and how many there are."""
+    """Counts of passed and of all cases that apply to ``target``, of one in ``sample`` of each feature of the kit."""
     chosen, _ = cases(Selection(sample=sample))
     verdicts = [judge(case, Subject(target)).verdict for case in chosen]
     apply = [each for each in verdicts if each != "not-applicable"]

@@ -58,6 +58,6 @@ def _read(payload: bytes | None) -> dict[int, Definition]:
 
 
 def _key(lines: Sequence[str]) -> str:
-    """Of the index of a file of such lines, by this package and this Python's grammar."""
+    """Key of the index of a file of such lines, by this package and this Python's grammar."""
     made = f"definitions {package_fingerprint('tri')} {sys.version_info[:2]}\n"
     return hashlib.sha256("".join((made, *lines)).encode("utf-8", "surrogatepass")).hexdigest()

@@ -56,15 +56,20 @@ def _mma(registers: Registers, instruction: Instruction) -> Callable[[CTA], None
     return step
 
 
-def _ldmatrix(registers: Registers, instruction: Instruction) -> Callable[[CTA], None]:
+def _matrices(instruction: Instruction) -> tuple[int, bool]:
+    """Number of 8 x 8 matrices that ``ldmatrix`` or ``stmatrix`` moves, and True if transposed; Unsupported for other forms."""
     found = re.fullmatch(
-        r"ldmatrix\.sync\.aligned\.m8n8\.x([124])(\.trans)?\.shared(?:::cta)?\.b16", instruction.name
+        r"(?:ld|st)matrix\.sync\.aligned\.m8n8\.x([124])(\.trans)?\.shared(?:::cta)?\.b16", instruction.name
     )
     if found is None:
         raise unknown(instruction)
+    return int(found[1]), bool(found[2])
+
+
+def _ldmatrix(registers: Registers, instruction: Instruction) -> Callable[[CTA], None]:
+    count, transposed = _matrices(instruction)
     writers = [registers.writer(each, "s32") for each in registers.vector(instruction.operands[0])]
     address = registers.address(instruction.operands[1])
-    count, transposed = int(found[1]), bool(found[2])
 
     def step(cta: CTA) -> None:
         _whole_warps(cta, instruction.name)
@@ -77,13 +82,9 @@ def _ldmatrix(registers: Registers, instruction: Instruction) -> Callable[[CTA],
 
 
 def _stmatrix(registers: Registers, instruction: Instruction) -> Callable[[CTA], None]:
-    found = re.fullmatch(
-        r"stmatrix\.sync\.aligned\.m8n8\.x([124])(\.trans)?\.shared(?:::cta)?\.b16", instruction.name
-    )
-    if found is None:
-        raise unknown(instruction)
+    _, transposed = _matrices(instruction)
     readers = [registers.reader(each, "s32") for each in registers.vector(instruction.operands[1])]
-    address, transposed = registers.address(instruction.operands[0]), bool(found[2])
+    address = registers.address(instruction.operands[0])
 
     def step(cta: CTA) -> None:
         _whole_warps(cta, instruction.name)

@@ -30,7 +30,7 @@ _THREADS = 128
 
 @dataclass
 class _Groups:
-    """Of a warp group: dots since the last commit, and in each group committed."""
+    """Dots of a warp group since the last commit, and in each group committed."""
 
     started: int = 0
     committed: list[int] = field(default_factory=list)

@@ -80,8 +80,9 @@ def observed(launch: Launch, kernel: CompiledKernel, owner: Runtime) -> Launch:
         else:
             launch(grid, stream, args)
         leave[:] = [(o, callback) for o, callback in leave if _tell(o, "launch_exit", callback, facts)]
-        told: dict[str, Any] = {**facts, "target": str(kernel.metadata.target), "seconds": seconds}
-        timed[:] = [(o, callback) for o, callback in timed if _tell(o, "device_times", callback, told)]
+        if timed:
+            told: dict[str, Any] = {**facts, "target": str(kernel.metadata.target), "seconds": seconds}
+            timed[:] = [(o, callback) for o, callback in timed if _tell(o, "device_times", callback, told)]
 
     return launch_and_tell
 

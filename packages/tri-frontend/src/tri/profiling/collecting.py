@@ -187,7 +187,7 @@ def _lines(found: _Launches, report: Report | None) -> Iterator[LineProfile]:
 
 
 def _peaks(owner: Runtime, operands: str) -> Peaks:
-    """Of the current device of ``owner``, for dots of ``operands`` (MLIR's name; none: float32 without matrix instructions)."""
+    """Peaks of the current device of ``owner``, for dots of ``operands`` (MLIR's name; none: float32 without matrix instructions)."""
     from tri_core.plugins import manager
 
     try:

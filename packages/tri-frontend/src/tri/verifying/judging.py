@@ -15,7 +15,7 @@ import tri
 from tri.compiler.source import ASTSource
 from tri.launch.dispatcher import forget
 from tri.verifying.inputs import Trial
-from tri.verifying.records import Arrays, Difference, Finding, first_difference
+from tri.verifying.records import Arrays, Finding, first_difference
 from tri_core import compiler, knobs
 from tri_core.errors import (
     DataRace,
@@ -188,12 +188,12 @@ def _passes(trial: Trial, level: str, seed: int, log: Path) -> list[tuple[str, s
     return [(each["stage"], each["name"]) for each in lines]
 
 
-def _differs(trial: Trial, level: str, seed: int, expected: Arrays, limit: int) -> Difference | bool:
+def _differs(trial: Trial, level: str, seed: int, expected: Arrays, limit: int) -> bool:
     with _limited(limit):
         found = _ran(trial, level, seed)
     if isinstance(found, Finding):
         return found.verdict == "undefined"
-    return first_difference(expected, found, exact=False) or False
+    return first_difference(expected, found, exact=False) is not None
 
 
 @contextmanager
