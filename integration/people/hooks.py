@@ -34,7 +34,10 @@ def _fields(record: type, *names: str) -> bool:
 HOOKS = (
     Hook("stages that replace or follow others", _stages),
     Hook("passes over the text of LLVM IR and assembly", _text),
-    Hook("a reader of TTIR, and errors that name an op's place", lambda: hasattr(api, "located")),
+    Hook(
+        "a reader of TTIR, and errors that name an op's place",
+        lambda: hasattr(api, "located") and hasattr(api, "read_kernel"),
+    ),
     Hook("a lowering to linalg, in upstream dialects alone", lambda: hasattr(api, "to_linalg")),
     Hook(
         "types and `with` scopes of the language", lambda: _fields(api.LanguageExtension, "types", "scopes")

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from cpu_support import Kernel
 from tri_backend_cpu.analysis.axis import Axis, AxisAnalysis
 from tri_backend_cpu.analysis.induction import find_inductions
-from tri_backend_cpu.graph import Value, read_kernel
 from tri_core import mlir
+from tri_core.ttir import Value, read_kernel
 
 Array = npt.NDArray[np.int64]
 

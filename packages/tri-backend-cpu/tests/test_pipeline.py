@@ -123,7 +123,7 @@ def test_unknown_architectures_are_refused(arch: str, near: str) -> None:
 )
 def test_what_is_refused_says_where(name: str, words: str) -> None:
     from tri_backend_cpu.analysis.schedule import schedule
-    from tri_backend_cpu.graph import Block, Op, Type, Value, dtype_of
+    from tri_core.ttir import Block, Op, Type, Value, dtype_of
 
     block = Block()
     op = Op(name, [], [], {}, None, block, 0)

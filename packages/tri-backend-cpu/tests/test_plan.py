@@ -8,8 +8,8 @@ from cpu_support import Kernel, T
 from tri_backend_cpu.analysis.plan import Plan
 from tri_backend_cpu.analysis.planner import make_plan
 from tri_backend_cpu.analysis.show import show
-from tri_backend_cpu.graph import read_kernel
 from tri_core import mlir
+from tri_core.ttir import read_kernel
 
 
 def planned(k: Kernel) -> Plan:

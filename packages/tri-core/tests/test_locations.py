@@ -6,7 +6,7 @@ import pytest
 
 from tri_core import mlir
 from tri_core.dialects import tt  # noqa: F401  registers the dialect
-from tri_core.locations import located, source_location
+from tri_core.locations import refusal, source_location
 from tri_core.mlir import ir, session
 
 
@@ -40,7 +40,7 @@ def test_an_error_of_mlir_is_located_with_its_notes() -> None:
     with session():
         with pytest.raises(ir.MLIRError) as caught:
             mlir.parse(text)
-        error = located(caught.value)
+        error = refusal(caught.value)
     assert error.message == "'tt.get_program_id' op expects attribute axis from 0 to 2; got 7"
     assert error.location is not None
     assert (error.location.file, error.location.line, error.location.column) == ("a.py", 3, 4)

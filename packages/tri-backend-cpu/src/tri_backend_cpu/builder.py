@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tri_backend_cpu.graph.loops import FOR, IF
-from tri_backend_cpu.graph.types import DType, dtype_of
 from tri_core.mlir import ir
+from tri_core.ttir.loops import FOR, IF
+from tri_core.ttir.types import DType, dtype_of
 
 __all__ = [
     "F16",

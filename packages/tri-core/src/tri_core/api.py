@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from tri_core.abi import (
     HiddenParameters,
     KernelABI,
@@ -105,6 +108,10 @@ from tri_core.target import (
     TargetSpec,
 )
 
+if TYPE_CHECKING:
+    from tri_core.locations import located
+    from tri_core.ttir import Rules, read_kernel
+
 __all__ = [
     "HOOKSPEC_API",
     "SIMULATED_KIND",
@@ -181,6 +188,7 @@ __all__ = [
     "Probe",
     "RaceAccess",
     "RemoteCacheError",
+    "Rules",
     "Runtime",
     "SimulatedLevel",
     "Simulation",
@@ -202,4 +210,20 @@ __all__ = [
     "VerificationError",
     "hookimpl",
     "launch_descriptors",
+    "located",
+    "read_kernel",
 ]
+
+#: what needs MLIR, which a process that only imports plugins does without
+_WITH_MLIR = {
+    "Rules": "tri_core.ttir",
+    "located": "tri_core.locations",
+    "read_kernel": "tri_core.ttir",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _WITH_MLIR:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_WITH_MLIR[name]), name)

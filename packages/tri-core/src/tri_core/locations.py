@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import linecache
-from typing import Any
+from typing import Any, TypeVar
 
-from tri_core.errors import SourceLocation, VerificationError
+from tri_core.errors import SourceLocation, TriError, VerificationError
 from tri_core.mlir import ir
 
-__all__ = ["located", "source_location"]
+__all__ = ["located", "refusal", "source_location"]
+
+_Error = TypeVar("_Error", bound=TriError)
 
 
 def source_location(location: ir.Location) -> SourceLocation | None:
@@ -40,7 +42,15 @@ def _files(location: ir.Location) -> list[SourceLocation]:
             return []
 
 
-def located(error: ir.MLIRError) -> VerificationError:
+def located(
+    error: type[_Error], location: ir.Location | None, message: str, remedy: str | None = None
+) -> _Error:
+    """An ``error`` that says ``message`` and points at the user's source that ``location``, an op's, names (None: nowhere)."""
+    place = source_location(location) if location is not None else None
+    return error(message, remedy=remedy, location=place)
+
+
+def refusal(error: ir.MLIRError) -> VerificationError:
     """The first error that MLIR reported, with its place; the others as notes."""
     diagnostics: list[Any] = list(error.error_diagnostics)
     if not diagnostics:

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import NamedTuple
 
-from tri_backend_cpu.graph import Op, Value, as_for
-from tri_backend_cpu.graph.loops import ForLoop
 from tri_core.ir.regions import If
 from tri_core.ir.traits import derives_pointer
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith
+from tri_core.ttir import Op, Value, as_for
+from tri_core.ttir.loops import ForLoop
 
 __all__ = ["Aliasing", "Assumption", "root_pointer"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from tri_backend_cpu.analysis.demand import Demands, is_inline_reshape
 from tri_backend_cpu.analysis.plan import BlockPlan, Buffer, Plan, Step, View
-from tri_backend_cpu.graph import Block
 from tri_core.dialects import tt
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
+from tri_core.ttir import Block
 
 __all__ = ["ALIGNMENT", "assign_offsets", "derive_views"]
 

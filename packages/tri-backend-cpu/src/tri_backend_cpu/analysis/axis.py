@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tri_backend_cpu.analysis.induction import Induction
-from tri_backend_cpu.graph import Op, Value, as_for, constant_of
 from tri_core.dialects import tt
 from tri_core.ir.traits import DataMovement
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith
+from tri_core.ttir import Op, Value, as_for, constant_of
 
 __all__ = ["Axis", "AxisAnalysis", "is_nonnegative"]
 

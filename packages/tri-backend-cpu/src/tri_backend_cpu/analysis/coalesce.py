@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tri_backend_cpu.analysis.demand import Demands
 from tri_backend_cpu.analysis.plan import BlockPlan, Buffer, Control, Dot, Nest, Plan, Step, View, Write
-from tri_backend_cpu.graph import ForLoop, Value, as_for
+from tri_core.ttir import ForLoop, Value, as_for
 
 __all__ = ["coalesce"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.vector_math import FUNCTIONS
 from tri_core.dialects import tt
 from tri_core.ir.traits import DataMovement, maps_elements
 from tri_core.ir.views import isa
 from tri_core.mlir import arith
+from tri_core.ttir import Op, Value
 
 __all__ = ["DEAR", "CostModel"]
 

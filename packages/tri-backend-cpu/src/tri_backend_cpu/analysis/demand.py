@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable
 
 from tri_backend_cpu.analysis.plan import Nest, Step
-from tri_backend_cpu.graph import Op, Value
 from tri_core.lazy_dataclasses import dataclass
+from tri_core.ttir import Op, Value
 
 __all__ = ["Demand", "Demands", "Map", "is_inline_reshape", "operand_maps"]
 

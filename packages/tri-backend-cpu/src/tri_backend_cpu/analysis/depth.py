@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tri_backend_cpu.graph import Block, Value
+from tri_core.ttir import Block, Value
 
 __all__ = ["STRETCH", "depths", "prime"]
 

@@ -6,12 +6,12 @@ sum of the steps, and the tensor is its initial value plus that scalar.
 
 from __future__ import annotations
 
-from tri_backend_cpu.graph import ForLoop, Op, Value
 from tri_core.dialects import tt
 from tri_core.ir.traits import DataMovement
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import arith
+from tri_core.ttir import ForLoop, Op, Value
 
 __all__ = ["Induction", "Step", "find_inductions", "uniform_source"]
 

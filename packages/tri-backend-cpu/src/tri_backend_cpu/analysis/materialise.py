@@ -23,9 +23,9 @@ from tri_backend_cpu.analysis.plan import (
     View,
     Write,
 )
-from tri_backend_cpu.graph import Block, Op, Value
 from tri_core.dialects import tt
 from tri_core.ir.views import isa
+from tri_core.ttir import Block, Op, Value
 
 __all__ = ["materialise"]
 

@@ -13,11 +13,11 @@ from dataclasses import field
 from tri_backend_cpu.analysis.aliasing import Aliasing
 from tri_backend_cpu.analysis.cost import CostModel
 from tri_backend_cpu.analysis.induction import Induction
-from tri_backend_cpu.graph import DType, Op, Value, constant_of
 from tri_core.dialects import tt
 from tri_core.ir.effects import NOTHING, SYNCHRONIZE_CTA, WRITE_GLOBAL, Effects
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
+from tri_core.ttir import DType, Op, Value, constant_of
 
 __all__ = [
     "BlockPlan",

@@ -11,7 +11,7 @@ from tri_backend_cpu.analysis.plan import Plan
 from tri_backend_cpu.analysis.reduce_early import reduce_early
 from tri_backend_cpu.analysis.schedule import schedule
 from tri_backend_cpu.analysis.widen import widen_dots
-from tri_backend_cpu.graph import Block
+from tri_core.ttir import Block
 
 __all__ = ["make_plan"]
 

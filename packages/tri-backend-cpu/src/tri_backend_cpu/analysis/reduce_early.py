@@ -7,10 +7,10 @@ registers.  This is done for large tiles only: reducing a small one costs more t
 
 from __future__ import annotations
 
-from tri_backend_cpu.graph import Block, ForLoop, Op, Type, Value, as_for, constant_of
 from tri_backend_cpu.graph.functions import neutral_element
 from tri_core.dialects import tt
 from tri_core.ir.views import isa
+from tri_core.ttir import Block, ForLoop, Op, Type, Value, as_for, constant_of
 
 __all__ = ["MIN_ELEMENTS", "reduce_early"]
 

@@ -30,15 +30,14 @@ from tri_backend_cpu.analysis.plan import (
     changes_memory,
     written_through,
 )
-from tri_backend_cpu.graph import Block, Op, Value, as_for
-from tri_backend_cpu.locations import located
-from tri_core.api import Unsupported
+from tri_core.api import Unsupported, located
 from tri_core.dialects import tt
 from tri_core.ir.effects import NOTHING, READ_GLOBAL, Effects
 from tri_core.ir.regions import For, If, RegionBranchTerminator, While
 from tri_core.ir.upstream import AssumeOp
 from tri_core.ir.views import isa
 from tri_core.mlir import scf
+from tri_core.ttir import Block, Op, Value, as_for
 
 __all__ = ["schedule"]
 

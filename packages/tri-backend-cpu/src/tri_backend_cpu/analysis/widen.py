@@ -6,11 +6,10 @@ the operands are written to the arena, outside of loops where the operand is.
 
 from __future__ import annotations
 
-from tri_backend_cpu.graph import Block, DType, Op, Type, Value, dtype_of
-from tri_backend_cpu.locations import located
-from tri_core.api import Unsupported
+from tri_core.api import Unsupported, located
 from tri_core.dialects import tt
 from tri_core.ir.views import isa
+from tri_core.ttir import Block, DType, Op, Type, Value, dtype_of
 
 __all__ = ["widen_dots"]
 

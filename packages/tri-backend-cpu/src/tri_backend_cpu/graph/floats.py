@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tri_backend_cpu.graph.types import DType, FloatFormat
+from tri_core.ttir.types import DType, FloatFormat
 
 __all__ = ["float_bits", "largest_magnitude", "nan_magnitude"]
 

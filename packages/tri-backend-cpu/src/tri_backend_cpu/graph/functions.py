@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tri_backend_cpu.graph.nodes import Block
-from tri_backend_cpu.graph.types import DType
+from tri_core.ttir.nodes import Block
+from tri_core.ttir.types import DType
 
 __all__ = ["neutral_element"]
 

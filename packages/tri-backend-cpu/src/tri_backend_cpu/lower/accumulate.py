@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tri_backend_cpu.analysis.plan import Reduce
 from tri_backend_cpu.builder import Builder
-from tri_backend_cpu.graph import Block, DType
 from tri_backend_cpu.graph.functions import neutral_element
 from tri_backend_cpu.lower.context import Context
 from tri_backend_cpu.lower.elementwise import lower_constant
@@ -13,6 +12,7 @@ from tri_backend_cpu.lower.memory import read_view, write_view
 from tri_backend_cpu.lower.place import Lanes, Place
 from tri_backend_cpu.lower.regions import apply_region
 from tri_core.mlir import ir
+from tri_core.ttir import Block, DType
 
 __all__ = ["Reduction", "across_rows"]
 

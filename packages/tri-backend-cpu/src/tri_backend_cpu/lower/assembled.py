@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower.translation import to_llvm_ir
-from tri_core.api import CodegenCrash, ToolchainError, TriError, Unsupported
+from tri_core.api import CodegenCrash, ToolchainError, TriError, Unsupported, located
 from tri_core.dialects.tt import ElementwiseInlineAsmOp
 from tri_core.ir.views import isa
 from tri_core.ir.walking import walk

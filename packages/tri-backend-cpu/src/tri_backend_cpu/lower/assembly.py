@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from tri_backend_cpu.builder import I1, I32, I64, Builder
-from tri_backend_cpu.graph import Op
-from tri_backend_cpu.graph.loops import WHILE
-from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower.atomics import atomic_load
-from tri_core.api import Unsupported
+from tri_core.api import Unsupported, located
 from tri_core.mlir import ir
+from tri_core.ttir import Op
+from tri_core.ttir.loops import WHILE
 
 __all__ = ["assemble", "poll"]
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tri_backend_cpu.builder import I1, Builder, storage_of
-from tri_backend_cpu.graph import DType, Op, dtype_of
-from tri_backend_cpu.graph.loops import WHILE
-from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower.casts import narrow, widen
-from tri_core.api import Unsupported
+from tri_core.api import Unsupported, located
 from tri_core.dialects.tt.enums import AtomicOp, MemSemantic
 from tri_core.mlir import ir
+from tri_core.ttir import DType, Op, dtype_of
+from tri_core.ttir.loops import WHILE
 
 __all__ = ["atomic_cas", "atomic_load", "atomic_rmw", "atomic_store", "exchange"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from tri_backend_cpu.builder import F16, F32, F64, I32, Builder, width_of
 from tri_backend_cpu.graph.floats import largest_magnitude, nan_magnitude
-from tri_backend_cpu.graph.types import DType, FloatFormat, dtype_of
 from tri_core.mlir import ir
+from tri_core.ttir.types import DType, FloatFormat, dtype_of
 
 __all__ = ["compute_type", "convert", "float_to_int", "int_to_float", "narrow", "widen"]
 

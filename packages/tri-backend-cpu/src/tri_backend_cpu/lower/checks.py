@@ -12,12 +12,12 @@ from tri_backend_cpu import launch_abi as abi
 from tri_backend_cpu.analysis.aliasing import root_pointer
 from tri_backend_cpu.analysis.plan import changes_memory
 from tri_backend_cpu.builder import I1, I8, I32, I64, POINTER, Builder
-from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.lower.frame import Frame
 from tri_backend_cpu.lower.place import Address, Lanes
 from tri_backend_cpu.lower.records import frames_of
 from tri_core.forks import cached_property
 from tri_core.mlir import ir
+from tri_core.ttir import Op, Value
 
 __all__ = ["Checks"]
 

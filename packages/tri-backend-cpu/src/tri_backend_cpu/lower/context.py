@@ -7,11 +7,11 @@ from dataclasses import field
 from tri_backend_cpu.analysis.axis import AxisAnalysis
 from tri_backend_cpu.analysis.plan import Buffer, Plan, View
 from tri_backend_cpu.builder import I64, Builder
-from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.lower.checks import Checks
 from tri_backend_cpu.lower.records import Reports
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
+from tri_core.ttir import Op, Value
 
 __all__ = ["Context", "VectorFeatures"]
 

@@ -6,9 +6,6 @@ from tri_backend_cpu.analysis.induction import Induction
 from tri_backend_cpu.analysis.induction import Step as Move
 from tri_backend_cpu.analysis.plan import BlockPlan, Control, Dot, Effect, Nest, Scalar, Scan
 from tri_backend_cpu.builder import I64
-from tri_backend_cpu.graph import Block, DType, ForLoop, Op, Value
-from tri_backend_cpu.graph.loops import FOR, IF, WHILE
-from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower import effects, memory
 from tri_backend_cpu.lower.context import Context
 from tri_backend_cpu.lower.dot import emit_dot
@@ -19,8 +16,10 @@ from tri_backend_cpu.lower.nest import emit_nest
 from tri_backend_cpu.lower.place import ZERO, Place
 from tri_backend_cpu.lower.polling import emit_poll
 from tri_backend_cpu.lower.scan import emit_scan
-from tri_core.api import Unsupported
+from tri_core.api import Unsupported, located
 from tri_core.mlir import ir
+from tri_core.ttir import Block, DType, ForLoop, Op, Value
+from tri_core.ttir.loops import FOR, IF, WHILE
 
 __all__ = ["emit_block"]
 

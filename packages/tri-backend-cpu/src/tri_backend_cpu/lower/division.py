@@ -9,8 +9,8 @@ left as it is; near the smallest normal numbers one may be off by a unit in the 
 from __future__ import annotations
 
 from tri_backend_cpu.builder import Builder, width_of
-from tri_backend_cpu.graph import DType
 from tri_core.mlir import ir
+from tri_core.ttir import DType
 
 __all__ = ["Divisor", "divide"]
 

@@ -11,11 +11,11 @@ import math
 
 from tri_backend_cpu.analysis.plan import Dot, View
 from tri_backend_cpu.builder import Builder
-from tri_backend_cpu.graph import DType
 from tri_backend_cpu.lower.context import Context
 from tri_backend_cpu.lower.loops import Loop
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
+from tri_core.ttir import DType
 
 __all__ = ["Tile", "emit_dot"]
 

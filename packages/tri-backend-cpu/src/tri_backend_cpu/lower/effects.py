@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from tri_backend_cpu.analysis.plan import Effect
 from tri_backend_cpu.builder import I1, I64, Builder
-from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.lower import assembly, atomics, memory
 from tri_backend_cpu.lower.evaluator import Evaluator
 from tri_backend_cpu.lower.place import Address, Lanes, Place
 from tri_backend_cpu.lower.report import report_failure, report_print
 from tri_core.dialects.tt.enums import CacheModifier
 from tri_core.mlir import ir
+from tri_core.ttir import Op, Value
 
 __all__ = ["act", "before", "has_rule"]
 

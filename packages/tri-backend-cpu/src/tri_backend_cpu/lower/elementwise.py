@@ -19,14 +19,13 @@ from tri_backend_cpu.builder import (
     is_native_float,
     width_of,
 )
-from tri_backend_cpu.graph import DType, Op, constant_of
 from tri_backend_cpu.graph.floats import float_bits
-from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower import integers
 from tri_backend_cpu.lower.casts import compute_type, convert, narrow, widen
-from tri_core.api import Unsupported
+from tri_core.api import Unsupported, located
 from tri_core.dialects.tt.enums import PropagateNan, RoundingMode
 from tri_core.mlir import ir
+from tri_core.ttir import DType, Op, constant_of
 
 __all__ = ["ELEMENTWISE", "lower_constant", "lower_elementwise"]
 

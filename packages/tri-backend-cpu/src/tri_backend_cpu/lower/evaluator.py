@@ -12,8 +12,6 @@ from tri_backend_cpu.analysis.demand import is_inline_reshape, operand_maps
 from tri_backend_cpu.analysis.depth import STRETCH
 from tri_backend_cpu.analysis.plan import View
 from tri_backend_cpu.builder import I1
-from tri_backend_cpu.graph import Op, Value, constant_of
-from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower import memory
 from tri_backend_cpu.lower.casts import compute_type, narrow, widen
 from tri_backend_cpu.lower.context import Context
@@ -22,8 +20,9 @@ from tri_backend_cpu.lower.elementwise import ELEMENTWISE, lower_constant, lower
 from tri_backend_cpu.lower.frame import Frame
 from tri_backend_cpu.lower.place import ZERO, Address, Lanes, Place
 from tri_backend_cpu.lower.regions import apply_region
-from tri_core.api import Unsupported
+from tri_core.api import Unsupported, located
 from tri_core.mlir import ir
+from tri_core.ttir import Op, Value, constant_of
 
 __all__ = ["Evaluator"]
 

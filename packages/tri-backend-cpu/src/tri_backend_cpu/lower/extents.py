@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tri_backend_cpu.graph import Op, Value, constant_of
-from tri_backend_cpu.graph.reader import Kernel
 from tri_backend_cpu.lower.records import frames_of
 from tri_core.dialects import tt
 from tri_core.ir.views import isa
 from tri_core.mlir import arith
+from tri_core.ttir import Op, Value, constant_of
+from tri_core.ttir.reader import Kernel
 
 __all__ = ["certain_accesses"]
 

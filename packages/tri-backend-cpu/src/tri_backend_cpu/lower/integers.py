@@ -7,8 +7,8 @@ Shifts by the width or more give 0 (or the sign, for an arithmetic right shift).
 from __future__ import annotations
 
 from tri_backend_cpu.builder import F32, F64, I32, Builder, width_of
-from tri_backend_cpu.graph.types import DType
 from tri_core.mlir import ir
+from tri_core.ttir.types import DType
 
 __all__ = ["divide", "multiply_high", "shift"]
 

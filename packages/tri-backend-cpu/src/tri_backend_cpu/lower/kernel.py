@@ -12,9 +12,6 @@ from tri_backend_cpu.analysis.depth import prime
 from tri_backend_cpu.analysis.plan import Effect, Nest, Plan
 from tri_backend_cpu.analysis.planner import make_plan
 from tri_backend_cpu.builder import I1, I8, I32, I64, POINTER, Builder
-from tri_backend_cpu.graph import DType, read_kernel
-from tri_backend_cpu.graph.loops import WHILE
-from tri_backend_cpu.graph.reader import Kernel
 from tri_backend_cpu.lower.checks import Checks
 from tri_backend_cpu.lower.context import Context, VectorFeatures
 from tri_backend_cpu.lower.control import emit_block
@@ -22,6 +19,9 @@ from tri_backend_cpu.lower.extents import certain_accesses
 from tri_backend_cpu.lower.polling import emit_poll
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
+from tri_core.ttir import DType, read_kernel
+from tri_core.ttir.loops import WHILE
+from tri_core.ttir.reader import Kernel
 
 __all__ = ["Lowered", "lower_kernel"]
 

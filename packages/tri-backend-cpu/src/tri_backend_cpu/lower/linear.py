@@ -12,11 +12,11 @@ from typing import NamedTuple
 from tri_backend_cpu.analysis.axis import AxisAnalysis
 from tri_backend_cpu.analysis.depth import STRETCH
 from tri_backend_cpu.builder import I64
-from tri_backend_cpu.graph import Op, Value, constant_of
 from tri_backend_cpu.lower.frame import Frame
 from tri_backend_cpu.lower.place import Lanes, Place
 from tri_backend_cpu.lower.values import Values
 from tri_core.lazy_dataclasses import dataclass
+from tri_core.ttir import Op, Value, constant_of
 
 __all__ = ["Linear", "Runs", "linear"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from tri_backend_cpu.analysis.plan import Effect, Nest
 from tri_backend_cpu.builder import I64, INT_PREDICATES
-from tri_backend_cpu.graph import Op, Value, constant_of
 from tri_backend_cpu.lower.evaluator import Evaluator
 from tri_backend_cpu.lower.linear import Runs, linear
 from tri_backend_cpu.lower.place import Lanes, Place
+from tri_core.ttir import Op, Value, constant_of
 
 __all__ = ["Masked", "masks_of", "true_prefix"]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from tri_backend_cpu.analysis.depth import STRETCH
 from tri_backend_cpu.analysis.plan import View
 from tri_backend_cpu.builder import I1, I64, storage_of
-from tri_backend_cpu.graph import DType, Op, Value
 from tri_backend_cpu.lower.linear import Linear, Runs, linear
 from tri_backend_cpu.lower.place import Address, Lanes, Place
 from tri_backend_cpu.lower.values import Values
 from tri_core.dialects.tt.enums import CacheModifier
 from tri_core.mlir import ir
+from tri_core.ttir import DType, Op, Value
 
 __all__ = ["address", "load", "pointers", "read_view", "store", "write_view"]
 

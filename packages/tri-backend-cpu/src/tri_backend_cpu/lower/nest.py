@@ -7,7 +7,6 @@ import math
 from tri_backend_cpu.analysis.cost import CostModel
 from tri_backend_cpu.analysis.plan import Effect, Member, Nest, Reduce, Write
 from tri_backend_cpu.builder import Builder
-from tri_backend_cpu.graph import Value
 from tri_backend_cpu.lower import effects
 from tri_backend_cpu.lower.accumulate import Reduction, across_rows
 from tri_backend_cpu.lower.context import Context
@@ -18,6 +17,7 @@ from tri_backend_cpu.lower.memory import write_view
 from tri_backend_cpu.lower.place import ZERO, Coordinate, Lanes, Place
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
+from tri_core.ttir import Value
 
 __all__ = ["Shape", "emit_nest"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tri_backend_cpu.graph import Op
 from tri_core.locations import source_location
+from tri_core.ttir import Op
 
 __all__ = ["Reports", "frames_of"]
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tri_backend_cpu.builder import Builder, width_of
-from tri_backend_cpu.graph import Block, DType, Op, Value
-from tri_backend_cpu.graph.loops import FOR, IF, WHILE
-from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower.elementwise import ELEMENTWISE, lower_constant, lower_elementwise
-from tri_core.api import Unsupported
+from tri_core.api import Unsupported, located
 from tri_core.mlir import ir
+from tri_core.ttir import Block, DType, Op, Value
+from tri_core.ttir.loops import FOR, IF, WHILE
 
 __all__ = ["apply_region"]
 

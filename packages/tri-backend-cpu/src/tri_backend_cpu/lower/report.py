@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_backend_cpu.builder import F64, I8, I32, I64, POINTER
-from tri_backend_cpu.graph import DType, Op
-from tri_backend_cpu.graph.types import dtype_of
 from tri_backend_cpu.launch_abi import FAILED, FAILED_PROGRAM, PRINTER
 from tri_backend_cpu.lower.atomics import exchange
 from tri_backend_cpu.lower.casts import convert
 from tri_backend_cpu.lower.context import Context
 from tri_core.mlir import ir
 from tri_core.printing import NARROWEST_FLOAT
+from tri_core.ttir import DType, Op
+from tri_core.ttir.types import dtype_of
 
 __all__ = ["report_failure", "report_print"]
 

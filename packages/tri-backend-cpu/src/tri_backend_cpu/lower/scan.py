@@ -10,11 +10,11 @@ import math
 
 from tri_backend_cpu.analysis.plan import Scan, View
 from tri_backend_cpu.builder import I1, Builder
-from tri_backend_cpu.graph import DType
 from tri_backend_cpu.lower.context import Context
 from tri_backend_cpu.lower.loops import Loop
 from tri_backend_cpu.lower.regions import apply_region
 from tri_core.mlir import ir
+from tri_core.ttir import DType
 
 __all__ = ["emit_scan"]
 

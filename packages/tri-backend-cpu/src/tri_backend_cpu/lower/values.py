@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from tri_backend_cpu.analysis.plan import Plan, View
-from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.lower.context import Context
 from tri_backend_cpu.lower.frame import Frame
 from tri_backend_cpu.lower.place import Address, Lanes, Place
 from tri_core.mlir import ir
+from tri_core.ttir import Op, Value
 
 __all__ = ["Values"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tri_backend_cpu.builder import Builder, width_of
-from tri_backend_cpu.graph.types import DType
 from tri_core.mlir import ir
+from tri_core.ttir.types import DType
 
 __all__ = ["per_lane"]
 

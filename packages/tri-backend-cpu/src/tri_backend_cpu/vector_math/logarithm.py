@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tri_backend_cpu.builder import F64, width_of
-from tri_backend_cpu.graph.types import DType
 from tri_backend_cpu.vector_math.number import Float, polynomial
 from tri_core.lazy_dataclasses import dataclass
+from tri_core.ttir.types import DType
 
 __all__ = ["log", "log2"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Self
 
 from tri_backend_cpu.builder import I32, I64, Builder, width_of
-from tri_backend_cpu.graph.types import DType
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
+from tri_core.ttir.types import DType
 
 __all__ = ["Float", "Int", "Mask", "polynomial"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tri_backend_cpu.builder import Builder
-from tri_backend_cpu.graph.types import DType
 from tri_backend_cpu.vector_math.exponential import exp, exp2
 from tri_backend_cpu.vector_math.hyperbolic import erf_f32, tanh_f32
 from tri_backend_cpu.vector_math.libm import per_lane
@@ -13,6 +12,7 @@ from tri_backend_cpu.vector_math.logarithm import log, log2
 from tri_backend_cpu.vector_math.number import Float
 from tri_backend_cpu.vector_math.trigonometric import cos, sin
 from tri_core.mlir import ir
+from tri_core.ttir.types import DType
 
 __all__ = ["FUNCTIONS", "apply"]
 

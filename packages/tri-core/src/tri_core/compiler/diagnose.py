@@ -13,7 +13,7 @@ from tri_core.errors import (
     Unsupported,
 )
 from tri_core.foreign import describe
-from tri_core.locations import located
+from tri_core.locations import refusal
 from tri_core.mlir import ir
 from tri_core.plugins.records import Plugin
 from tri_core.target import Target
@@ -53,7 +53,7 @@ def _translate(error: Exception, step: str | None, target: Target, plugin: Plugi
             remedy=f"leave the plugin out with TRI_DISABLE_PLUGINS={plugin.name}",
         )
     if isinstance(error, ir.MLIRError):
-        return located(error)
+        return refusal(error)
     backend = target.key.backend
     return BackendError(
         f"backend {backend!r} failed: {describe(error)}", backend=backend, hook="tri_pipeline"

@@ -17,7 +17,7 @@ from tri_core import mlir
 from tri_core.compiler.signatures import signature_of
 from tri_core.errors import OptionError, TriError, VerificationError
 from tri_core.ir.verifying import check_module, verify_module
-from tri_core.locations import located
+from tri_core.locations import refusal
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.pipeline import CodegenReply, CodegenRequest, Pass, StageContext
@@ -118,7 +118,7 @@ def _apply(step: Step, module: ir.Module, context: StageContext) -> None:
         error.during = error.during or f"pass {step.name!r}"
         raise
     except ir.MLIRError as error:
-        made = located(error)
+        made = refusal(error)
         made.during = f"pass {step.name!r}"
         raise made from error
 

@@ -71,10 +71,10 @@ def _place(module: ir.Module, source: Source, path: str) -> None:
 
 
 def _explained(error: ir.MLIRError, source: Source, path: str) -> VerificationError:
-    from tri_core.locations import located
+    from tri_core.locations import refusal
     from tri_core.text.scan import error_at
 
-    made = located(error)
+    made = refusal(error)
     made.remedy = made.remedy or "the text must be MLIR that `tri opt` accepts"
     where = made.location
     if where is None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from tri_backend_cpu.graph.nodes import Block, Op, Value
-from tri_backend_cpu.graph.types import DType, Type, dtype_of
-from tri_backend_cpu.locations import located
-from tri_core.api import InternalError, Unsupported
 from tri_core.dialects import tt
+from tri_core.errors import InternalError, Unsupported
 from tri_core.ir.fields import operand_names
+from tri_core.locations import located
 from tri_core.mlir import ir
+from tri_core.ttir.nodes import Block, Op, Value
+from tri_core.ttir.types import DType, Type, dtype_of
 
 __all__ = ["Kernel", "read_kernel"]
 
@@ -98,7 +98,12 @@ class _Reader:
         op.operand_names = _operand_names(op)
         for region in operation.regions:
             if len(region.blocks) > 1:
-                raise located(Unsupported, op.location, "unstructured control flow inside a kernel")
+                raise located(
+                    Unsupported,
+                    op.location,
+                    "unstructured control flow inside a kernel",
+                    "run the pass cf-to-scf first, as the stage ttir does",
+                )
             op.blocks.extend(self.block(b, op) for b in region.blocks)
         return op
 
@@ -122,7 +127,12 @@ def _read_dtype(type_: ir.Type, op: Op | None) -> DType:
         return dtype_of(str(type_))
     except KeyError:
         where = op.location if op is not None else None
-        raise located(Unsupported, where, f"values of type {type_} on the CPU") from None
+        raise located(
+            Unsupported,
+            where,
+            f"values of type {type_} in a kernel that is lowered from TTIR",
+            "use numbers, pointers and tensors of them",
+        ) from None
 
 
 @cache

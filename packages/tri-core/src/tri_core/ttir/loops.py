@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tri_backend_cpu.graph.nodes import Block, Op, Value
 from tri_core.ir.regions import For, If, While
 from tri_core.lazy_dataclasses import dataclass
+from tri_core.ttir.nodes import Block, Op, Value
 
 __all__ = ["FOR", "IF", "WHILE", "ForLoop", "as_for"]
 

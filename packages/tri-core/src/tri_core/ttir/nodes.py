@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
-from tri_backend_cpu.graph.types import DType, Type
 from tri_core.lazy_dataclasses import dataclass
+from tri_core.ttir.types import DType, Type
 
 __all__ = ["Block", "Op", "Value", "constant_of"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tri_backend_cpu.graph import as_for, read_kernel
 from tri_core import mlir
 from tri_core.text import parse_module
+from tri_core.ttir import as_for, read_kernel
 
 SOURCE = """
 module {
