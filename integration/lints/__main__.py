@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from integration.lints.docstrings import lacks, off_budget
+from integration.lints.docstrings import findings as unsaid
 from integration.lints.prose import WIDTH, long_lines, pages
 from integration.lints.rules import check, packages
 from integration.lints.words import private_words, texts
@@ -27,7 +27,7 @@ def main() -> int:
         for name, text in ((path.relative_to(top).as_posix(), path.read_text()) for path in texts(top))
         for number, message in private_words(name, text)
     ]
-    rest = [*words, *off_budget(lacks())]
+    rest = [*words, *unsaid()]
     for found in rest:
         print(found)
     print(f"{len(findings) + len(prose) + len(rest)} findings")

@@ -86,13 +86,25 @@ def _definitions(module: str, name: str, seen: set[tuple[str, str]]) -> Iterator
     if (module, name) in seen:
         return
     seen.add((module, name))
-    for node in (node for file in _files(module) for node in ast.walk(parsed(file))):
+    for entry in (entry for file in _files(module) for entry in _entries(file).get(name, ())):
+        if not isinstance(entry, tuple):
+            yield entry
+        elif entry[0] != module:
+            yield from _definitions(*entry, seen)
+
+
+@cache
+def _entries(file: Path) -> dict[str, list[Definition | tuple[str, str]]]:
+    """By name, in order: the definitions in ``file``, and module and name of what it imports."""
+    found: dict[str, list[Definition | tuple[str, str]]] = {}
+    for node in ast.walk(parsed(file)):
         match node:
-            case ast.FunctionDef() | ast.ClassDef() if node.name == name:
-                yield node
-            case ast.ImportFrom(module=str(other)) if other != module:
-                for original in (a.name for a in node.names if name == (a.asname or a.name)):
-                    yield from _definitions(other, original, seen)
+            case ast.FunctionDef() | ast.ClassDef():
+                found.setdefault(node.name, []).append(node)
+            case ast.ImportFrom(module=str(module)):
+                for alias in node.names:
+                    found.setdefault(alias.asname or alias.name, []).append((module, alias.name))
+    return found
 
 
 def module_page(module: str) -> str:

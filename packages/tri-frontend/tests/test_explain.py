@@ -17,7 +17,7 @@ import pytest
 import tri
 from tri_core import compiler, knobs
 from tri_core.compiler import IRSource
-from tri_core.errors import CompileRefused
+from tri_core.errors import CompileRefused, TriError
 from tuning_kernels import grid, scale_kernel
 
 pytestmark = pytest.mark.usefixtures("cpu")
@@ -34,6 +34,11 @@ def launch(kernel: Any, n: int = N, block: int = 64, dtype: Any = np.float32, **
 
 def last(kernel: Any) -> tuple[str, ...]:
     return tuple(tri.explain(kernel)[-1])
+
+
+def test_what_is_no_kernel_is_refused() -> None:
+    with pytest.raises(TriError, match="3 is not a kernel"):
+        tri.explain(3)
 
 
 def test_each_difference_is_named() -> None:

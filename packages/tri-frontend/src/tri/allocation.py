@@ -20,6 +20,7 @@ def set_allocator(function: Allocator) -> None:
     """Let ``function(bytes, alignment, stream)`` make the scratch memory that launches ask for, in this context.
 
     Kernels of a target that keeps descriptors in global memory ask for some; no other kernel does.
+    TriError where ``function`` cannot be called.
     """
     if not callable(function):
         raise TriError(

@@ -36,7 +36,7 @@ forced = _forced.get
 
 @contextmanager
 def interpret(*arrays: Any, races: bool | None = None) -> Iterator[None]:
-    """Launches inside the ``with`` block, in this thread or task, run as Python on NumPy.
+    """Launches inside the ``with`` block, in this thread or task, run as Python on NumPy; InterpreterError where a kernel fails.
 
     ``arrays``: arrays that are no arguments, but that kernels reach through addresses stored in memory.
     ``races``: whether a data race in global memory is an error (KernelDataRace); None: unless ``TRI_INTERPRET_RACES=0``.

@@ -241,7 +241,8 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Decorate a function so that it can be compiled: ``@tri.jit`` or ``@tri.jit(do_not_specialize=["n"])``.
 
     Its body may use Python's operators and control flow, constexprs, :mod:`tri.language` and other jit
-    functions.  ``noinline`` keeps calls of it calls; ``debug`` turns on device asserts.
+    functions.  ``noinline`` keeps calls of it calls; ``debug`` turns on device asserts.  A compile raises
+    CompilationError where the body is wrong, with its place in the source.
     """
     if fn is None:
         return lambda function: JITFunction(function, **options)

@@ -63,7 +63,7 @@ def staged_copies(arrays: Sequence[ArrayArgument], memory: DeviceMemory) -> Iter
     """Device addresses for ``arrays`` in order; arrays of a device pass through as they are.
 
     Host bytes are copied in on entry; on a normal exit the bytes of writable arrays are copied out, after
-    an exception nothing is.  The device copies are freed either way.
+    an exception nothing is.  The device copies are freed either way.  What ``memory`` raises (DeviceError) is passed on.
     """
     on_host = [a for a in arrays if _needs_copy(a)]
     copies: dict[Span, int] = {}

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Self
 from tri.compile_reasons import history
 from tri.compile_reasons.compare import reasons
 from tri.compile_reasons.picture import CompiledSource, Picture
+from tri.kernel import Kernel
 from tri_core import knobs
-from tri_core.errors import CompileRefused
+from tri_core.errors import CompileRefused, TriError
 
 if TYPE_CHECKING:
     from tri_core.compiler import Attempt
@@ -43,11 +44,13 @@ class Explanation(tuple[str, ...]):
 
 
 def explain(kernel: Any) -> list[Explanation]:
-    """The compiles of ``kernel`` that the cache remembers, oldest first, each with its reasons.
+    """The compiles of ``kernel`` that the cache remembers, oldest first, each with its reasons; empty where it remembers none.
 
-    ``kernel`` is a jit function, or what is around one (autotuned, with heuristics).
+    ``kernel`` is a jit function, or what is around one (autotuned, with heuristics); TriError for anything else.
     """
     function = getattr(kernel, "base_fn", kernel)
+    if not isinstance(function, Kernel):
+        raise TriError(f"{kernel!r} is not a kernel", remedy="decorate its function with @tri.jit")
     found: list[Explanation] = []
     earlier: list[Picture] = []
     for picture in history.load(history.identity(function)):

@@ -252,96 +252,172 @@ class tensor:
     def __truediv__(self, other: _Any) -> tensor: ...
     def __xor__(self, other: _Any) -> tensor: ...
     def abs(self) -> tensor:
-        """The absolute value; of an unsigned integer, itself."""
+        """The absolute value of each element, in the shape and dtype of ``x``: any integer (the least signed one stays) or float.
+
+        CompilationError for pointers."""
     def argmax(self, axis: _Any, tie_break_left: constexpr = True, keep_dims: constexpr = False) -> tensor:
-        """The index along ``axis`` of the maximum."""
+        """The int32 index along ``axis`` (None: in the flattened block) of the maximum, or of a NaN: without that dimension, or of size 1 there.
+
+        Of equal elements the lowest index, with ``tie_break_left=False`` any; ``keep_dims`` keeps the dimension.  CompilationError
+        for a scalar and for an axis outside of its rank."""
     def argmin(self, axis: _Any, tie_break_left: constexpr = True, keep_dims: constexpr = False) -> tensor:
-        """The index along ``axis`` of the minimum."""
+        """The int32 index along ``axis`` (None: in the flattened block) of the minimum, or of a NaN: without that dimension, or of size 1 there.
+
+        Of equal elements the lowest index, with ``tie_break_left=False`` any; ``keep_dims`` keeps the dimension.  CompilationError
+        for a scalar and for an axis outside of its rank."""
     def associative_scan(self, axis: int, combine_fn: _Any, reverse: bool = False) -> tensor:
-        """The inclusive scan of ``input`` (a value or a tuple) along ``axis``, from the end when ``reverse``."""
+        """The inclusive scan of ``input`` (a block, or a tuple of blocks of one shape) along ``axis``, from the end when ``reverse``.
+
+        ``combine_fn``: as for :func:`reduce`.  The result, a tuple for a tuple, has the same shape and dtypes.  CompilationError for
+        scalars, different shapes, an axis outside of the rank, and a ``combine_fn`` that gives other types."""
     def atomic_add(
         self, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
     ) -> tensor:
-        """Add ``val`` at ``pointer`` where ``mask``; the old values.  fp16 and bf16 too."""
+        """Add ``val`` at ``pointer`` where ``mask``; the old values.  Elements are of 32 or 64 bits, fp16 or bf16.
+
+        ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+        pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+        ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+        CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
     def atomic_and(
         self, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
     ) -> tensor:
-        """Bitwise and with ``val`` at ``pointer`` where ``mask``; the old values."""
+        """Bitwise and with ``val`` at ``pointer`` where ``mask``; the old values.  Integers of 32 or 64 bits.
+
+        ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+        pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+        ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+        CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
     def atomic_cas(self, cmp: _Any, val: _Any, sem: str | None = None, scope: str | None = None) -> tensor:
-        """Put ``val`` at ``pointer`` where it holds ``cmp``; the old values."""
+        """Put ``val`` at ``pointer`` where it holds ``cmp``; the old values, of the pointer's shape and its pointee's dtype.
+
+        Elements are numbers of 16, 32 or 64 bits; ``cmp`` and ``val`` are broadcast to the pointer's shape and converted to them.
+        ``sem`` and ``scope``: as of :func:`atomic_add`.  CompilationError for other elements, a constant pointer and shapes that do
+        not broadcast."""
     def atomic_load(self, mask: _Any = None, sem: str | None = None, scope: str | None = None) -> tensor:
-        """The values at ``pointer`` where ``mask`` (elsewhere anything); ``sem``: acquire (default) or relaxed."""
+        """The values at ``pointer`` where ``mask`` (int1, broadcast to its shape; elsewhere undefined), in its shape and pointee's dtype.
+
+        ``sem``: ``"acquire"`` (default) or ``"relaxed"``; ``scope``: as of :func:`atomic_add`.  CompilationError for pointers as elements,
+        and for another ``sem`` or ``scope``."""
     def atomic_max(
         self, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
     ) -> tensor:
-        """The maximum with ``val`` at ``pointer`` where ``mask``; the old values."""
+        """Put the larger of ``val`` and what is there at ``pointer`` where ``mask``; the old values.  Numbers of 32 or 64 bits.
+
+        ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+        pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+        ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+        CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
     def atomic_min(
         self, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
     ) -> tensor:
-        """The minimum with ``val`` at ``pointer`` where ``mask``; the old values."""
+        """Put the smaller of ``val`` and what is there at ``pointer`` where ``mask``; the old values.  Numbers of 32 or 64 bits.
+
+        ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+        pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+        ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+        CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
     def atomic_or(
         self, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
     ) -> tensor:
-        """Bitwise or with ``val`` at ``pointer`` where ``mask``; the old values."""
+        """Bitwise or with ``val`` at ``pointer`` where ``mask``; the old values.  Integers of 32 or 64 bits.
+
+        ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+        pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+        ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+        CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
     def atomic_poll(
         self, expected_value: _Any, sem: str | None = None, scope: str | None = None, timeout_ns: _Any = None
     ) -> tensor:
         """Wait until memory at ``pointer`` holds ``expected_value``; int1, false where ``timeout_ns`` passed before.
 
-        Elements are integers of 16, 32 or 64 bits; ``timeout_ns``, a scalar, is for all of them together, and each
-        is read once at least.  ``sem``: acquire (default) or relaxed."""
+        Elements are integers of 16, 32 or 64 bits; ``expected_value`` is broadcast to the pointer's shape, which the result has.
+        ``timeout_ns``, a scalar in nanoseconds, is for all of them together, and each is read once at least.  ``sem``: acquire
+        (default) or relaxed.  CompilationError for other elements, a negative ``timeout_ns``, and another ``sem`` or ``scope``."""
     def atomic_store(
         self, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
     ) -> None:
-        """Put ``val`` at ``pointer`` where ``mask``; ``sem``: release (default) or relaxed."""
+        """Put ``val`` at ``pointer`` where ``mask`` (int1); both are broadcast to its shape, ``val`` is converted to the pointee.
+
+        ``sem``: ``"release"`` (default) or ``"relaxed"``; ``scope``: as of :func:`atomic_add`.  CompilationError for pointers as elements,
+        a constant pointer, and another ``sem`` or ``scope``."""
     def atomic_xchg(
         self, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
     ) -> tensor:
-        """Put ``val`` at ``pointer`` where ``mask``; the old values."""
+        """Put ``val`` at ``pointer`` where ``mask``; the old values.  Elements are numbers of 32 or 64 bits.
+
+        ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+        pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+        ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+        CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
     def atomic_xor(
         self, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
     ) -> tensor:
-        """Bitwise exclusive or with ``val`` at ``pointer`` where ``mask``; the old values."""
-    def broadcast_to(self, *shape: _Any) -> tensor:
-        """``input`` stretched to ``shape``."""
-    def cast(self, dtype: _dtype, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> tensor:
-        """``input`` converted to ``dtype``; with ``bitcast`` its bits reread, else its value converted.
+        """Bitwise exclusive or with ``val`` at ``pointer`` where ``mask``; the old values.  Integers of 32 or 64 bits.
 
-        ``fp_downcast_rounding`` (``"rtne"`` or ``"rtz"``) rounds a cast to a narrower float."""
+        ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+        pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+        ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+        CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
+    def broadcast_to(self, *shape: _Any) -> tensor:
+        """``input`` stretched to ``shape`` (constexpr ints, as one tuple or one by one), of its dtype.
+
+        Dimensions of size 1 are stretched, missing leading ones added; CompilationError where another size differs."""
+    def cast(self, dtype: _dtype, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> tensor:
+        """``input`` converted to ``dtype``, in its shape; with ``bitcast`` its bits reread, else its value converted.
+
+        ``fp_downcast_rounding`` (``"rtne"`` or ``"rtz"``) rounds a cast to a narrower float.  CompilationError for a rounding of
+        another cast, for a bitcast to another width, and between floats and pointers."""
     def cdiv(self, div: _Any) -> tensor:
-        """``x / div``, rounded up, of non-negative integers."""
+        """``x / div``, rounded up, elementwise, of non-negative integers promoted to one dtype; CompilationError for floats."""
     def ceil(self) -> tensor:
-        """The smallest integer not below ``x``, as a float (fp32 or fp64)."""
+        """The smallest integer not below each element, as a float of its dtype (fp32 or fp64); CompilationError for other dtypes."""
     def cos(self) -> tensor:
-        """The cosine of radians (fp32 or fp64)."""
+        """The cosine of each element, in radians (fp32 or fp64); CompilationError for other dtypes."""
     def cumprod(self, axis: _Any = 0, reverse: constexpr = False, dtype: constexpr = None) -> tensor:
-        """The running product along ``axis``; narrow numbers are multiplied in 32 bits, floats are rounded once."""
+        """The running product along ``axis``, from the end with ``reverse``: of the shape of ``input``.
+
+        Its dtype is ``dtype``, by default that of ``input``, but 32 bits for narrower integers; narrow floats are multiplied in fp32
+        and rounded once.  CompilationError for an axis outside of its rank."""
     def cumsum(self, axis: _Any = 0, reverse: constexpr = False, dtype: constexpr = None) -> tensor:
-        """The running sum along ``axis``; narrow numbers add up in 32 bits, floats are rounded once."""
+        """The running sum along ``axis``, from the end with ``reverse``: of the shape of ``input``.
+
+        Its dtype is ``dtype``, by default that of ``input``, but 32 bits for narrower integers; narrow floats add up in fp32 and are
+        rounded once.  CompilationError for an axis outside of its rank."""
     @property
     def dtype(self) -> _dtype: ...
     def erf(self) -> tensor:
-        """The error function (fp32 or fp64)."""
+        """The error function of each element (fp32 or fp64); CompilationError for other dtypes."""
     def exp(self) -> tensor:
-        """e to the power of ``x`` (fp32 or fp64)."""
+        """e to the power of each element of ``x`` (fp32 or fp64), in its shape and dtype; CompilationError for other dtypes."""
     def exp2(self) -> tensor:
-        """2 to the power of ``x`` (fp32 or fp64)."""
+        """2 to the power of each element of ``x`` (fp32 or fp64), in its shape and dtype; CompilationError for other dtypes."""
     def expand_dims(self, axis: _Any) -> tensor:
-        """New dimensions of size 1 at ``axis``, one or several, counted in the result."""
+        """New dimensions of size 1 at ``axis`` (a constexpr int or several, counted in the result), of the dtype of ``input``.
+
+        CompilationError for an axis that is outside of the result's rank or given twice."""
     def flip(self, dim: constexpr = None) -> tensor:
-        """``x`` with dimension ``dim`` (the last by default) reversed."""
+        """``x`` with dimension ``dim`` (constexpr; the last by default) reversed: of the same shape and dtype.
+
+        CompileTimeAssertionFailure for a dimension outside of its rank."""
     def floor(self) -> tensor:
-        """The largest integer not above ``x``, as a float (fp32 or fp64)."""
+        """The largest integer not above each element, as a float of its dtype (fp32 or fp64); CompilationError for other dtypes."""
     def gather(self, index: tensor, axis: int) -> tensor:
-        """``src[..., index[..., i, ...], ...]`` along ``axis``; the other dimensions are equal."""
+        """``src[..., index[..., i, ...], ...]`` along ``axis``: a block of the shape of ``index`` and the dtype of ``src``.
+
+        ``index``: integers, of the rank of ``src`` and equal to it in the other dimensions; CompilationError otherwise.  An index
+        outside of the dimension is undefined, an error in the interpreter."""
     def histogram(self, num_bins: int, mask: _Any = None) -> tensor:
-        """Counts of each of 0 to ``num_bins - 1`` in ``input`` (of rank 1) where ``mask``: int32."""
+        """Counts of the values 0 to ``num_bins - 1`` in ``input`` where ``mask`` is true: int32 of shape (num_bins,).
+
+        ``input``: integers of one dimension, ``mask``: of its shape.  Values outside of the bins are not counted.
+        CompilationError for floats, other ranks and a mask of another shape."""
     def item(self) -> tensor:
         """The one element of a block, as a scalar."""
     def log(self) -> tensor:
-        """The natural logarithm (fp32 or fp64)."""
+        """The natural logarithm of each element (fp32 or fp64): NaN below 0, -inf at 0; CompilationError for other dtypes."""
     def log2(self) -> tensor:
-        """The logarithm to base 2 (fp32 or fp64)."""
+        """The logarithm to base 2 of each element (fp32 or fp64): NaN below 0, -inf at 0; CompilationError for other dtypes."""
     def logical_and(self, other: _Any) -> tensor: ...
     def logical_or(self, other: _Any) -> tensor: ...
     @_overload
@@ -369,7 +445,11 @@ class tensor:
         return_indices_tie_break_left: constexpr = True,
         keep_dims: constexpr = False,
     ) -> tensor:
-        """The maximum along ``axis`` (at least 32 bits wide), with ``return_indices`` also where it stands."""
+        """The maximum along ``axis`` (of all elements by default): without that dimension, with ``keep_dims`` of size 1 there.
+
+        Narrow dtypes widen to int32 or fp32; a NaN loses to a number.  With ``return_indices`` a pair: the maximum in the dtype of
+        ``input``, where a NaN wins, and its int32 index, the lowest of equal ones unless ``return_indices_tie_break_left=False``.
+        CompilationError for a scalar and for an axis outside of its rank."""
     @_overload
     def min(
         self,
@@ -395,41 +475,62 @@ class tensor:
         return_indices_tie_break_left: constexpr = True,
         keep_dims: constexpr = False,
     ) -> tensor:
-        """The minimum along ``axis`` (at least 32 bits wide), with ``return_indices`` also where it stands."""
+        """The minimum along ``axis`` (of all elements by default): without that dimension, with ``keep_dims`` of size 1 there.
+
+        Narrow dtypes widen to int32 or fp32; a NaN loses to a number.  With ``return_indices`` a pair: the minimum in the dtype of
+        ``input``, where a NaN wins, and its int32 index, the lowest of equal ones unless ``return_indices_tie_break_left=False``.
+        CompilationError for a scalar and for an axis outside of its rank."""
     @property
     def numel(self) -> constexpr: ...
     def permute(self, *dims: _Any) -> tensor:
-        """The dimensions of ``input`` in the order ``dims``."""
-    def ravel(self, can_reorder: constexpr = False) -> tensor:
-        """``x`` with one dimension."""
-    def reduce(self, axis: int | None, combine_fn: _Any, keep_dims: bool = False) -> tensor:
-        """``input`` (a value or a tuple of them) combined along ``axis``, or wholly when it is None.
+        """The dimensions of ``input`` in the order ``dims`` (constexpr ints, negative ones from the end), of its dtype.
 
-        ``combine_fn`` is a jit function of (accumulators..., elements...) that must be associative."""
+        CompilationError for dimensions that are no permutation."""
+    def ravel(self, can_reorder: constexpr = False) -> tensor:
+        """The elements of ``x``, of its dtype, as one dimension: row-major, with ``can_reorder`` in any order.
+
+        CompilationError for a Python number."""
+    def reduce(self, axis: int | None, combine_fn: _Any, keep_dims: bool = False) -> tensor:
+        """``input`` (a block, or a tuple of blocks of one shape) combined along ``axis``, or wholly when it is None.
+
+        ``combine_fn`` is a jit function of (accumulators..., elements...), scalars of the blocks' dtypes, that must be associative.
+        The result, a tuple for a tuple, has the same dtypes, without the dimension or, with ``keep_dims``, of size 1 there.
+        CompilationError for scalars, different shapes, an axis outside of the rank, and a ``combine_fn`` that gives other types."""
     def reduce_or(self, axis: _Any, keep_dims: constexpr = False) -> tensor:
-        """The inclusive or along ``axis`` of integers."""
+        """The inclusive or along ``axis`` (None: of all elements) of integers, of their dtype: without that dimension, or of size 1 there.
+
+        ``keep_dims`` keeps the dimension.  CompilationError for floats, a scalar and an axis outside of its rank."""
     def reshape(self, *shape: _Any, can_reorder: bool = False) -> tensor:
-        """``input`` in another shape, row-major; with ``can_reorder`` in any order."""
+        """``input`` in another ``shape`` (constexpr ints), row-major, of its dtype; with ``can_reorder`` its elements in any order.
+
+        CompilationError for another number of elements."""
     def rsqrt(self) -> tensor:
-        """1 / sqrt(x) (fp32 or fp64)."""
+        """1 / sqrt(x) of each element (fp32 or fp64); CompilationError for other dtypes."""
     @property
     def shape(self) -> _builtins.tuple[constexpr, ...]: ...
     def sigmoid(self) -> tensor:
-        """``1 / (1 + exp(-x))``."""
+        """``1 / (1 + exp(-x))``, elementwise, in the shape and dtype of ``x`` (fp32 or fp64); CompilationError for other dtypes."""
     def sin(self) -> tensor:
-        """The sine of radians (fp32 or fp64)."""
+        """The sine of each element, in radians (fp32 or fp64); CompilationError for other dtypes."""
     def softmax(
         self, dim: _Any = None, *, keep_dims: constexpr = None, ieee_rounding: constexpr = False
     ) -> tensor:
-        """The softmax along ``dim`` (the first by default)."""
+        """The softmax along ``dim`` (the first by default) of floats, in the shape of ``x``: fp32, of fp64 fp64.
+
+        ``ieee_rounding`` rounds its division to nearest even; ``keep_dims`` changes nothing.  CompilationError for integers and for a
+        ``dim`` outside of the rank."""
     def sort(self, dim: constexpr = None, descending: constexpr = 0) -> tensor:
-        """``x`` sorted along its last dimension, upwards, or downwards with ``descending``."""
+        """``x`` sorted along its last dimension, upwards, or downwards with ``descending``: of the same shape and dtype.
+
+        CompileTimeAssertionFailure for another ``dim``."""
     def split(self) -> _builtins.tuple[tensor, tensor]:
-        """The two halves along the last dimension, whose size is 2."""
+        """The two halves along the last dimension, whose size is 2: blocks without it (scalars, of rank 1), of the dtype of ``a``.
+
+        CompilationError for another size."""
     def sqrt(self) -> tensor:
-        """The square root (fp32 or fp64), with the target's fast rounding."""
+        """The square root of each element (fp32 or fp64), with the target's fast rounding; CompilationError for other dtypes."""
     def sqrt_rn(self) -> tensor:
-        """The square root of fp32, rounded to nearest even."""
+        """The square root of each element (fp32), rounded to nearest even; CompilationError for other dtypes."""
     def store(
         self,
         value: _Any,
@@ -440,19 +541,27 @@ class tensor:
         cache_modifier: str | None = "",
         eviction_policy: str | None = "",
     ) -> None:
-        """Write ``value`` to ``pointer`` where ``mask`` is true; it is broadcast and converted to the pointee.
+        """Write ``value`` to ``pointer`` where ``mask`` (int1) is true; both are broadcast to its shape, the value is converted to the pointee.
 
-        A block pointer takes ``boundary_check`` instead: the dimensions along which the block may leave the tensor."""
+        A block pointer takes ``boundary_check`` instead: the dimensions along which the block may leave the tensor.
+        CompilationError for no pointer, a constant one, a mask that is not int1, and shapes that do not broadcast."""
     def sum(self, axis: _Any = None, keep_dims: constexpr = False, dtype: constexpr = None) -> tensor:
-        """The sum along ``axis`` (of all elements by default); narrow numbers add up in 32 bits, floats are rounded once."""
+        """The sum along ``axis`` (of all elements by default): without that dimension, with ``keep_dims`` of size 1 there.
+
+        Its dtype is ``dtype``, by default that of ``input``, but 32 bits for narrower integers; narrow floats add up in fp32 and are
+        rounded once.  CompilationError for a scalar and for an axis outside of its rank."""
     def to(self, dtype: _dtype, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> tensor:
         """As :func:`cast`; the method ``x.to(dtype)``."""
     def trans(self, *dims: _Any) -> tensor:
-        """The last two dimensions exchanged, or the dimensions in the order ``dims``."""
+        """The last two dimensions of ``input`` exchanged, or its dimensions in the order ``dims`` (constexpr ints), of its dtype.
+
+        CompilationError for fewer than two dimensions, and for ``dims`` that are no permutation."""
     def view(self, *shape: _Any) -> tensor:
-        """``input`` in another shape, elements in any order."""
+        """``input`` in another ``shape`` (constexpr ints), of its dtype, elements in any order; CompilationError for another number of elements."""
     def xor_sum(self, axis: _Any = None, keep_dims: constexpr = False) -> tensor:
-        """The exclusive or along ``axis`` of integers."""
+        """The exclusive or along ``axis`` (of all elements by default) of integers, of their dtype: without that dimension, or of size 1 there.
+
+        ``keep_dims`` keeps the dimension.  CompilationError for floats, a scalar and an axis outside of its rank."""
     def __hash__(self) -> int: ...
 
 class tensor_descriptor_base:
@@ -524,9 +633,10 @@ class block_pointer:
         cache_modifier: str | None = "",
         eviction_policy: str | None = "",
     ) -> None:
-        """Write ``value`` to ``pointer`` where ``mask`` is true; it is broadcast and converted to the pointee.
+        """Write ``value`` to ``pointer`` where ``mask`` (int1) is true; both are broadcast to its shape, the value is converted to the pointee.
 
-        A block pointer takes ``boundary_check`` instead: the dimensions along which the block may leave the tensor."""
+        A block pointer takes ``boundary_check`` instead: the dimensions along which the block may leave the tensor.
+        CompilationError for no pointer, a constant one, a mask that is not int1, and shapes that do not broadcast."""
     @property
     def type(self) -> _pointer_type: ...
 
@@ -563,22 +673,38 @@ class condition:
 TRITON_MAX_TENSOR_NUMEL: int
 
 def abs(x: _Any) -> tensor:
-    """The absolute value; of an unsigned integer, itself."""
+    """The absolute value of each element, in the shape and dtype of ``x``: any integer (the least signed one stays) or float.
+
+    CompilationError for pointers."""
 
 def add(x: _Any, y: _Any, sanitize_overflow: bool = True) -> tensor:
-    """``x + y``; ``sanitize_overflow=False`` leaves out the check that the option of that name asks for."""
+    """``x + y``, elementwise: numbers promoted to one dtype, or a pointer and an integer offset in elements; broadcast to one shape.
+
+    ``sanitize_overflow=False`` leaves out the check that the options ``debug`` and ``sanitize_overflow`` ask for: KernelFault
+    where integers of fewer than 64 bits overflow.  Unchecked integers wrap.  CompilationError for dtypes without a common
+    one and for shapes that do not broadcast."""
 
 def advance(base: _Any, offsets: _Any) -> block_pointer:
-    """The block pointer ``base`` moved by ``offsets``, one per dimension."""
+    """The block pointer ``base`` moved by ``offsets`` (integers, in elements), one per dimension.
+
+    CompilationError for another pointer or another number of offsets."""
 
 def arange(start: int, end: int) -> tensor:
-    """The int32 values ``start`` to ``end - 1``; both are constexpr, their distance a power of two."""
+    """The values ``start`` to ``end - 1``: an int32 block of shape (end - start,), which is a power of two where the target asks so.
+
+    Both are constexpr ints; CompilationError for run-time values, an empty range and one that int32 does not hold."""
 
 def argmax(input: _Any, axis: _Any, tie_break_left: constexpr = True, keep_dims: constexpr = False) -> tensor:
-    """The index along ``axis`` of the maximum."""
+    """The int32 index along ``axis`` (None: in the flattened block) of the maximum, or of a NaN: without that dimension, or of size 1 there.
+
+    Of equal elements the lowest index, with ``tie_break_left=False`` any; ``keep_dims`` keeps the dimension.  CompilationError
+    for a scalar and for an axis outside of its rank."""
 
 def argmin(input: _Any, axis: _Any, tie_break_left: constexpr = True, keep_dims: constexpr = False) -> tensor:
-    """The index along ``axis`` of the minimum."""
+    """The int32 index along ``axis`` (None: in the flattened block) of the minimum, or of a NaN: without that dimension, or of size 1 there.
+
+    Of equal elements the lowest index, with ``tie_break_left=False`` any; ``keep_dims`` keeps the dimension.  CompilationError
+    for a scalar and for an axis outside of its rank."""
 
 @_overload
 def associative_scan(input: tensor, axis: int, combine_fn: _Any, reverse: bool = False) -> tensor: ...
@@ -586,43 +712,80 @@ def associative_scan(input: tensor, axis: int, combine_fn: _Any, reverse: bool =
 def associative_scan(
     input: _builtins.tuple[_Any, ...], axis: int, combine_fn: _Any, reverse: bool = False
 ) -> _builtins.tuple[tensor, ...]:
-    """The inclusive scan of ``input`` (a value or a tuple) along ``axis``, from the end when ``reverse``."""
+    """The inclusive scan of ``input`` (a block, or a tuple of blocks of one shape) along ``axis``, from the end when ``reverse``.
+
+    ``combine_fn``: as for :func:`reduce`.  The result, a tuple for a tuple, has the same shape and dtypes.  CompilationError for
+    scalars, different shapes, an axis outside of the rank, and a ``combine_fn`` that gives other types."""
 
 def assume(cond: _Any) -> None:
-    """Let the compiler rely on the scalar ``cond``; undefined behaviour when it is false."""
+    """Let the compiler rely on the scalar ``cond`` (int1, or a number that is compared with 0); undefined behaviour when it is false.
+
+    CompilationError for a block."""
 
 def atomic_add(
     pointer: _Any, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
 ) -> tensor:
-    """Add ``val`` at ``pointer`` where ``mask``; the old values.  fp16 and bf16 too."""
+    """Add ``val`` at ``pointer`` where ``mask``; the old values.  Elements are of 32 or 64 bits, fp16 or bf16.
+
+    ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+    pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+    ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+    CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
 
 def atomic_and(
     pointer: _Any, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
 ) -> tensor:
-    """Bitwise and with ``val`` at ``pointer`` where ``mask``; the old values."""
+    """Bitwise and with ``val`` at ``pointer`` where ``mask``; the old values.  Integers of 32 or 64 bits.
+
+    ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+    pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+    ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+    CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
 
 def atomic_cas(
     pointer: _Any, cmp: _Any, val: _Any, sem: str | None = None, scope: str | None = None
 ) -> tensor:
-    """Put ``val`` at ``pointer`` where it holds ``cmp``; the old values."""
+    """Put ``val`` at ``pointer`` where it holds ``cmp``; the old values, of the pointer's shape and its pointee's dtype.
+
+    Elements are numbers of 16, 32 or 64 bits; ``cmp`` and ``val`` are broadcast to the pointer's shape and converted to them.
+    ``sem`` and ``scope``: as of :func:`atomic_add`.  CompilationError for other elements, a constant pointer and shapes that do
+    not broadcast."""
 
 def atomic_load(pointer: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None) -> tensor:
-    """The values at ``pointer`` where ``mask`` (elsewhere anything); ``sem``: acquire (default) or relaxed."""
+    """The values at ``pointer`` where ``mask`` (int1, broadcast to its shape; elsewhere undefined), in its shape and pointee's dtype.
+
+    ``sem``: ``"acquire"`` (default) or ``"relaxed"``; ``scope``: as of :func:`atomic_add`.  CompilationError for pointers as elements,
+    and for another ``sem`` or ``scope``."""
 
 def atomic_max(
     pointer: _Any, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
 ) -> tensor:
-    """The maximum with ``val`` at ``pointer`` where ``mask``; the old values."""
+    """Put the larger of ``val`` and what is there at ``pointer`` where ``mask``; the old values.  Numbers of 32 or 64 bits.
+
+    ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+    pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+    ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+    CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
 
 def atomic_min(
     pointer: _Any, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
 ) -> tensor:
-    """The minimum with ``val`` at ``pointer`` where ``mask``; the old values."""
+    """Put the smaller of ``val`` and what is there at ``pointer`` where ``mask``; the old values.  Numbers of 32 or 64 bits.
+
+    ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+    pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+    ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+    CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
 
 def atomic_or(
     pointer: _Any, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
 ) -> tensor:
-    """Bitwise or with ``val`` at ``pointer`` where ``mask``; the old values."""
+    """Bitwise or with ``val`` at ``pointer`` where ``mask``; the old values.  Integers of 32 or 64 bits.
+
+    ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+    pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+    ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+    CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
 
 def atomic_poll(
     pointer: _Any,
@@ -633,76 +796,108 @@ def atomic_poll(
 ) -> tensor:
     """Wait until memory at ``pointer`` holds ``expected_value``; int1, false where ``timeout_ns`` passed before.
 
-    Elements are integers of 16, 32 or 64 bits; ``timeout_ns``, a scalar, is for all of them together, and each
-    is read once at least.  ``sem``: acquire (default) or relaxed."""
+    Elements are integers of 16, 32 or 64 bits; ``expected_value`` is broadcast to the pointer's shape, which the result has.
+    ``timeout_ns``, a scalar in nanoseconds, is for all of them together, and each is read once at least.  ``sem``: acquire
+    (default) or relaxed.  CompilationError for other elements, a negative ``timeout_ns``, and another ``sem`` or ``scope``."""
 
 def atomic_store(
     pointer: _Any, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
 ) -> None:
-    """Put ``val`` at ``pointer`` where ``mask``; ``sem``: release (default) or relaxed."""
+    """Put ``val`` at ``pointer`` where ``mask`` (int1); both are broadcast to its shape, ``val`` is converted to the pointee.
+
+    ``sem``: ``"release"`` (default) or ``"relaxed"``; ``scope``: as of :func:`atomic_add`.  CompilationError for pointers as elements,
+    a constant pointer, and another ``sem`` or ``scope``."""
 
 def atomic_xchg(
     pointer: _Any, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
 ) -> tensor:
-    """Put ``val`` at ``pointer`` where ``mask``; the old values."""
+    """Put ``val`` at ``pointer`` where ``mask``; the old values.  Elements are numbers of 32 or 64 bits.
+
+    ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+    pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+    ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+    CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
 
 def atomic_xor(
     pointer: _Any, val: _Any, mask: _Any = None, sem: str | None = None, scope: str | None = None
 ) -> tensor:
-    """Bitwise exclusive or with ``val`` at ``pointer`` where ``mask``; the old values."""
+    """Bitwise exclusive or with ``val`` at ``pointer`` where ``mask``; the old values.  Integers of 32 or 64 bits.
+
+    ``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+    pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+    ``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+    CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``."""
 
 bfloat16: dtype
 
 def bitonic_merge(x: _Any, dim: constexpr = None, descending: constexpr = 0) -> tensor:
-    """``x``, whose last dimension rises and then falls (or the reverse), sorted along it."""
+    """``x``, whose last dimension rises and then falls (or the reverse), sorted along it: of the same shape and dtype.
+
+    ``descending`` sorts downwards.  Of other sequences the order is undefined; CompileTimeAssertionFailure for another ``dim``."""
 
 def broadcast(input: tensor, other: tensor) -> _builtins.tuple[tensor, tensor]:
-    """Both values in their common shape."""
+    """Both values in their common shape, each of its own dtype; CompilationError for shapes that do not broadcast."""
 
 def broadcast_to(input: _Any, *shape: _Any) -> tensor:
-    """``input`` stretched to ``shape``."""
+    """``input`` stretched to ``shape`` (constexpr ints, as one tuple or one by one), of its dtype.
+
+    Dimensions of size 1 are stretched, missing leading ones added; CompilationError where another size differs."""
 
 def cast(
     input: _Any, dtype: _dtype, fp_downcast_rounding: str | None = None, bitcast: bool = False
 ) -> tensor:
-    """``input`` converted to ``dtype``; with ``bitcast`` its bits reread, else its value converted.
+    """``input`` converted to ``dtype``, in its shape; with ``bitcast`` its bits reread, else its value converted.
 
-    ``fp_downcast_rounding`` (``"rtne"`` or ``"rtz"``) rounds a cast to a narrower float."""
+    ``fp_downcast_rounding`` (``"rtne"`` or ``"rtz"``) rounds a cast to a narrower float.  CompilationError for a rounding of
+    another cast, for a bitcast to another width, and between floats and pointers."""
 
 def cat(input: tensor, other: tensor, can_reorder: bool = False, dim: int = 0) -> tensor:
-    """Two blocks one after the other along ``dim``; with ``can_reorder`` (rank 1) in any order."""
+    """Two blocks of one type one after the other along ``dim``, whose size doubles; with ``can_reorder`` (rank 1) in any order.
+
+    CompilationError for different shapes or dtypes."""
 
 def cdiv(x: _Any, div: _Any) -> tensor:
-    """``x / div``, rounded up, of non-negative integers."""
+    """``x / div``, rounded up, elementwise, of non-negative integers promoted to one dtype; CompilationError for floats."""
 
 def ceil(x: _Any) -> tensor:
-    """The smallest integer not below ``x``, as a float (fp32 or fp64)."""
+    """The smallest integer not below each element, as a float of its dtype (fp32 or fp64); CompilationError for other dtypes."""
 
 def clamp(x: _Any, min: _Any, max: _Any, propagate_nan: PropagateNan = ...) -> tensor:
-    """``x`` held between ``min`` and ``max``; undefined when ``min > max``."""
+    """``x`` held between ``min`` and ``max``, elementwise: promoted to one dtype, broadcast to one shape; undefined when ``min > max``.
+
+    ``propagate_nan``: as for :func:`maximum`.  CompilationError for pointers and for shapes that do not broadcast."""
 
 def cos(x: _Any) -> tensor:
-    """The cosine of radians (fp32 or fp64)."""
+    """The cosine of each element, in radians (fp32 or fp64); CompilationError for other dtypes."""
 
 def cumprod(input: _Any, axis: _Any = 0, reverse: constexpr = False, dtype: constexpr = None) -> tensor:
-    """The running product along ``axis``; narrow numbers are multiplied in 32 bits, floats are rounded once."""
+    """The running product along ``axis``, from the end with ``reverse``: of the shape of ``input``.
+
+    Its dtype is ``dtype``, by default that of ``input``, but 32 bits for narrower integers; narrow floats are multiplied in fp32
+    and rounded once.  CompilationError for an axis outside of its rank."""
 
 def cumsum(input: _Any, axis: _Any = 0, reverse: constexpr = False, dtype: constexpr = None) -> tensor:
-    """The running sum along ``axis``; narrow numbers add up in 32 bits, floats are rounded once."""
+    """The running sum along ``axis``, from the end with ``reverse``: of the shape of ``input``.
+
+    Its dtype is ``dtype``, by default that of ``input``, but 32 bits for narrower integers; narrow floats add up in fp32 and are
+    rounded once.  CompilationError for an axis outside of its rank."""
 
 def debug_barrier() -> None:
-    """All threads of a program wait for each other, and see each other's memory."""
+    """Barrier: all threads of a program wait for each other, and see each other's memory; undefined where only some reach it."""
 
 def device_assert(cond: _Any, msg: str = "", mask: _Any = None) -> None:
-    """Fail the kernel with ``msg`` where ``cond`` is false (and ``mask`` true); only with debug=True."""
+    """Fail the kernel with ``msg`` where ``cond`` is false and ``mask``, broadcast to one shape with it, true; only with debug=True.
+
+    Both are int1, or numbers that are compared with 0.  Where it fails a later wait for the device raises KernelFault."""
 
 def device_print(prefix: str, *args: _Any, hex: bool = False) -> None:
-    """Print ``prefix`` and the elements of ``args`` from the kernel, a line for each.
+    """Print ``prefix`` (a constexpr string) and the elements of ``args``, of any shape and dtype, from the kernel, a line for each.
 
-    ``hex``: integers and pointers with all their hexadecimal digits, floats as C's ``%a`` (those of 8 bits as integers)."""
+    ``hex``: integers and pointers with all their hexadecimal digits, floats as C's ``%a`` (those of 8 bits as integers).
+    CompilationError for a prefix that is not printable ASCII."""
 
 def div_rn(x: _Any, y: _Any) -> tensor:
-    """``x / y`` of fp32, rounded to nearest even."""
+    """``x / y``, elementwise and rounded to nearest even: fp32 after promotion, broadcast to one shape; CompilationError for other dtypes."""
 
 def dot(
     input: _Any,
@@ -718,7 +913,10 @@ def dot(
     ``input_precision`` says how fp32 operands are read; the result is fp32, int32 of int8, fp64 of
     fp64; of fp16 and 8-bit floats what ``acc`` or ``out_dtype`` says.  ``max_num_imprecise_acc``: how many products of 8-bit floats
     (0 to K) a target may add in sums shorter than fp32 before they are added to ``acc`` in fp32; K keeps ``acc`` out
-    of the short sums, 0 asks for the shortest that the target has, None for no limit."""
+    of the short sums, 0 asks for the shortest that the target has, None for no limit.
+
+    CompilationError for operands of different dtypes (8-bit floats may differ), batches or K, for dimensions below the target's
+    least and for an ``acc`` of another type; Unsupported for an ``input_precision`` that the target lacks."""
 
 def dot_scaled(
     lhs: _Any,
@@ -733,33 +931,42 @@ def dot_scaled(
     rhs_k_pack: bool = True,
     out_dtype: _dtype = ...,
 ) -> tensor:
-    """``(lhs * lhs_scale) @ (rhs * rhs_scale) + acc`` in fp32, over M x K and K x N (batched over a third).
+    """``(lhs * lhs_scale) @ (rhs * rhs_scale) + acc`` in fp32, blocks of M x K and K x N (with a batch before them).
 
     Formats: ``e2m1`` (two in a uint8, the first in the low bits, along K unless ``k_pack`` is false), ``e4m3``,
     ``e5m2`` (fp8 or uint8), ``bf16``, ``fp16``.  Scales are e8m0 in uint8 of M x K/32 and N x K/32, or None.
     Where the target has no such instruction, operands are converted to bf16 (to fp16 when one of them is).
-    With ``fast_math`` the scale 0xFF need not give NaN."""
+    With ``fast_math`` the scale 0xFF need not give NaN.  CompilationError for other formats, dtypes and shapes."""
 
 def erf(x: _Any) -> tensor:
-    """The error function (fp32 or fp64)."""
+    """The error function of each element (fp32 or fp64); CompilationError for other dtypes."""
 
 def exp(x: _Any) -> tensor:
-    """e to the power of ``x`` (fp32 or fp64)."""
+    """e to the power of each element of ``x`` (fp32 or fp64), in its shape and dtype; CompilationError for other dtypes."""
 
 def exp2(x: _Any) -> tensor:
-    """2 to the power of ``x`` (fp32 or fp64)."""
+    """2 to the power of each element of ``x`` (fp32 or fp64), in its shape and dtype; CompilationError for other dtypes."""
 
 def expand_dims(input: _Any, axis: _Any) -> tensor:
-    """New dimensions of size 1 at ``axis``, one or several, counted in the result."""
+    """New dimensions of size 1 at ``axis`` (a constexpr int or several, counted in the result), of the dtype of ``input``.
+
+    CompilationError for an axis that is outside of the result's rank or given twice."""
 
 def expect_zero(x: _Any, mask: _Any) -> _Any:
-    """``x``, said to be zero where ``mask``; with debug=True that is asserted."""
+    """``x`` (any shape and dtype), said to be zero where ``mask`` (int1, broadcast to it) is true.
+
+    With ``debug=True`` that is asserted: KernelFault where it does not hold."""
 
 def fdiv(x: _Any, y: _Any, ieee_rounding: bool = False, approx: bool = False) -> tensor:
-    """``x / y`` of floats; ``approx`` takes the target's fast division, of fp32 only."""
+    """``x / y`` of floats, elementwise: promoted to one dtype (fp32 or fp64), broadcast to one shape.
+
+    ``ieee_rounding``: rounded to nearest even in fp32; ``approx``: the target's fast division, of fp32 only.
+    CompilationError for integers, for ``approx`` of another dtype, and for both at once."""
 
 def flip(x: _Any, dim: constexpr = None) -> tensor:
-    """``x`` with dimension ``dim`` (the last by default) reversed."""
+    """``x`` with dimension ``dim`` (constexpr; the last by default) reversed: of the same shape and dtype.
+
+    CompileTimeAssertionFailure for a dimension outside of its rank."""
 
 float8e4b8: dtype
 float8e4b15: dtype
@@ -771,19 +978,29 @@ float32: dtype
 float64: dtype
 
 def floor(x: _Any) -> tensor:
-    """The largest integer not above ``x``, as a float (fp32 or fp64)."""
+    """The largest integer not above each element, as a float of its dtype (fp32 or fp64); CompilationError for other dtypes."""
 
 def fma(x: _Any, y: _Any, z: _Any) -> tensor:
-    """``x * y + z``, rounded once."""
+    """``x * y + z``, elementwise and rounded once: floats of one dtype after promotion, broadcast to one shape.
+
+    CompilationError for integers, and for shapes that do not broadcast."""
 
 def full(shape: _Any, value: _Any, dtype: _dtype) -> tensor:
-    """A block of ``shape`` (a list of constexpr ints) with ``value`` everywhere."""
+    """A block of ``shape`` (constexpr ints; empty: a scalar) with the scalar ``value`` everywhere, converted to ``dtype``.
+
+    CompilationError for a block as ``value``, for no dtype, and for a dimension that is no power of two where the target asks so."""
 
 def gather(src: tensor, index: tensor, axis: int) -> tensor:
-    """``src[..., index[..., i, ...], ...]`` along ``axis``; the other dimensions are equal."""
+    """``src[..., index[..., i, ...], ...]`` along ``axis``: a block of the shape of ``index`` and the dtype of ``src``.
+
+    ``index``: integers, of the rank of ``src`` and equal to it in the other dimensions; CompilationError otherwise.  An index
+    outside of the dimension is undefined, an error in the interpreter."""
 
 def histogram(input: tensor, num_bins: int, mask: _Any = None) -> tensor:
-    """Counts of each of 0 to ``num_bins - 1`` in ``input`` (of rank 1) where ``mask``: int32."""
+    """Counts of the values 0 to ``num_bins - 1`` in ``input`` where ``mask`` is true: int32 of shape (num_bins,).
+
+    ``input``: integers of one dimension, ``mask``: of its shape.  Values outside of the bins are not counted.
+    CompilationError for floats, other ranks and a mask of another shape."""
 
 @_overload
 def inline_asm_elementwise(
@@ -802,7 +1019,8 @@ def inline_asm_elementwise(
 
     ``args``: values, broadcast to one shape; ``dtype``: the element type of the result, or a tuple of them for a
     tuple of results; ``constraints``: as LLVM writes them, results first.  Elements narrower than 32 bits come in
-    32-bit registers, as many as fit and ``pack`` allows.  ``is_pure=False`` keeps code whose results are unused."""
+    32-bit registers, as many as fit and ``pack`` allows.  ``is_pure=False`` keeps code whose results are unused.
+    CompilationError for assembly that is no constexpr string, and for a number of elements that ``pack`` does not divide."""
 
 int1: dtype
 int8: dtype
@@ -811,10 +1029,14 @@ int32: dtype
 int64: dtype
 
 def interleave(a: _Any, b: _Any) -> tensor:
-    """The elements of ``a`` and ``b`` in turn along the last dimension."""
+    """The elements of ``a`` and ``b`` in turn along the last dimension, whose size doubles; of scalars a block of 2.
+
+    Both are promoted to one dtype and of the shape of ``a``; CompilationError where ``b`` does not broadcast to it."""
 
 def join(a: _Any, b: _Any) -> tensor:
-    """``a`` and ``b`` along a new last dimension of size 2."""
+    """``a`` and ``b`` along a new last dimension of size 2: promoted to one dtype, broadcast to one shape; of scalars a block of 2.
+
+    CompilationError for shapes that do not broadcast."""
 
 def load(
     pointer: _Any,
@@ -827,27 +1049,31 @@ def load(
     eviction_policy: str | None = "",
     volatile: bool = False,
 ) -> tensor:
-    """The values at ``pointer``; where ``mask`` is false memory is not touched and ``other`` is given.
+    """The values at ``pointer``, in its shape and the pointee's dtype; where ``mask`` is false memory is not touched and ``other`` is given.
 
-    ``mask`` and ``other`` are broadcast to the pointers' shape, ``other`` is converted to the pointee.  A block
-    pointer takes instead ``boundary_check``, the dimensions along which the block may leave the tensor, and
-    ``padding_option`` (``"zero"`` or ``"nan"``) for what is outside."""
+    ``mask`` (int1) and ``other`` are broadcast to the pointers' shape, ``other`` is converted to the pointee; without it the
+    values there are undefined.  A block pointer takes instead ``boundary_check``, the dimensions along which the block may leave the
+    tensor, and ``padding_option`` (``"zero"`` or ``"nan"``) for what is outside.  CompilationError for no pointer, a mask that
+    is not int1, shapes that do not broadcast, ``other`` without a mask, and hints that are unknown."""
 
 def load_tensor_descriptor(desc: _Any, offsets: _Any) -> tensor:
-    """The block of ``desc`` that begins at ``offsets``."""
+    """The block of ``desc`` (of its block's shape and dtype) that begins at ``offsets`` (int32, in elements, one per dimension).
+
+    CompilationError for anything but a descriptor, for another number of offsets, and for wider ones."""
 
 def log(x: _Any) -> tensor:
-    """The natural logarithm (fp32 or fp64)."""
+    """The natural logarithm of each element (fp32 or fp64): NaN below 0, -inf at 0; CompilationError for other dtypes."""
 
 def log2(x: _Any) -> tensor:
-    """The logarithm to base 2 (fp32 or fp64)."""
+    """The logarithm to base 2 of each element (fp32 or fp64): NaN below 0, -inf at 0; CompilationError for other dtypes."""
 
 def make_block_ptr(
     base: _Any, shape: _Any, strides: _Any, offsets: _Any, block_shape: _Any, order: _Any
 ) -> block_pointer:
     """A pointer to the block at ``offsets`` in the tensor at ``base`` of ``shape`` and ``strides`` (in elements).
 
-    ``block_shape`` is constexpr; ``order``, the dimensions from the one that varies fastest, changes nothing."""
+    These three are lists of integers, one per dimension, taken as int64; ``block_shape`` is constexpr; ``order``, the dimensions
+    from the one that varies fastest, changes nothing.  CompilationError for a block of pointers and for lists of other lengths."""
 
 def make_tensor_descriptor(
     base: _Any, shape: _Any, strides: _Any, block_shape: _Any, padding_option: str = "zero"
@@ -857,14 +1083,15 @@ def make_tensor_descriptor(
     ``shape`` and ``strides`` are in elements, the last stride is 1, the others are multiples of 16 bytes; all may be
     int64, and a size above 2**31 - 1, which no offset (int32) reaches, counts as that.
     ``block_shape`` is constexpr, its last dimension 16 bytes or more.  A block that leaves the tensor reads
-    zeros there, or NaN with ``padding_option="nan"``, and writes only what is inside."""
+    zeros there, or NaN with ``padding_option="nan"``, and writes only what is inside.  CompilationError for anything else."""
 
 def map_elementwise(scalar_fn: _Any, *args: _Any, pack: int = 1) -> _Any:
     """``scalar_fn``, a jit function of scalars that may branch, applied to the elements of ``args``.
 
-    ``args`` are broadcast to one shape.  With ``pack`` the function takes that many elements of each argument
-    after each other (x0, x1, y0, y1), and returns as many of each result.  The result is a tuple of blocks when
-    the function returns a tuple, which it does for every pack but 1."""
+    ``args`` are broadcast to one shape, each keeps its dtype.  With ``pack`` the function takes that many elements of each
+    argument after each other (x0, x1, y0, y1), and returns as many of each result.  The result is a tuple of blocks when
+    the function returns a tuple, which it does for every pack but 1.  CompilationError for a function that returns blocks
+    or, within a pack, several dtypes, and for a number of elements that ``pack`` does not divide."""
 
 @_overload
 def max(
@@ -891,16 +1118,27 @@ def max(
     return_indices_tie_break_left: constexpr = True,
     keep_dims: constexpr = False,
 ) -> tensor:
-    """The maximum along ``axis`` (at least 32 bits wide), with ``return_indices`` also where it stands."""
+    """The maximum along ``axis`` (of all elements by default): without that dimension, with ``keep_dims`` of size 1 there.
+
+    Narrow dtypes widen to int32 or fp32; a NaN loses to a number.  With ``return_indices`` a pair: the maximum in the dtype of
+    ``input``, where a NaN wins, and its int32 index, the lowest of equal ones unless ``return_indices_tie_break_left=False``.
+    CompilationError for a scalar and for an axis outside of its rank."""
 
 def max_constancy(input: _Any, values: _Any) -> tensor:
-    """``input``, said to hold runs of ``values`` equal elements along each dimension."""
+    """``input`` (any dtype), said to hold runs of ``values`` equal elements, constexpr ints, one per dimension.
+
+    What follows from a false hint is undefined.  CompilationError for values that are no constexpr ints, or not one per dimension."""
 
 def max_contiguous(input: _Any, values: _Any) -> tensor:
-    """``input``, said to hold runs of ``values`` consecutive integers along each dimension."""
+    """``input`` (integers or pointers), said to hold runs of ``values`` consecutive ones, constexpr ints, one per dimension.
+
+    What follows from a false hint is undefined.  CompilationError for values that are no constexpr ints, or not one per dimension."""
 
 def maximum(x: _Any, y: _Any, propagate_nan: PropagateNan = ...) -> tensor:
-    """The larger of ``x`` and ``y``, elementwise."""
+    """The larger of ``x`` and ``y``, elementwise: promoted to one dtype, broadcast to one shape.
+
+    Of a NaN and a number it gives the number, with ``propagate_nan=PropagateNan.ALL`` NaN.  CompilationError for pointers and
+    for shapes that do not broadcast."""
 
 @_overload
 def min(
@@ -927,67 +1165,101 @@ def min(
     return_indices_tie_break_left: constexpr = True,
     keep_dims: constexpr = False,
 ) -> tensor:
-    """The minimum along ``axis`` (at least 32 bits wide), with ``return_indices`` also where it stands."""
+    """The minimum along ``axis`` (of all elements by default): without that dimension, with ``keep_dims`` of size 1 there.
+
+    Narrow dtypes widen to int32 or fp32; a NaN loses to a number.  With ``return_indices`` a pair: the minimum in the dtype of
+    ``input``, where a NaN wins, and its int32 index, the lowest of equal ones unless ``return_indices_tie_break_left=False``.
+    CompilationError for a scalar and for an axis outside of its rank."""
 
 def minimum(x: _Any, y: _Any, propagate_nan: PropagateNan = ...) -> tensor:
-    """The smaller of ``x`` and ``y``, elementwise."""
+    """The smaller of ``x`` and ``y``, elementwise: promoted to one dtype, broadcast to one shape.
+
+    Of a NaN and a number it gives the number, with ``propagate_nan=PropagateNan.ALL`` NaN.  CompilationError for pointers and
+    for shapes that do not broadcast."""
 
 def mul(x: _Any, y: _Any, sanitize_overflow: bool = True) -> tensor:
-    """``x * y``; as :func:`add`."""
+    """``x * y``, elementwise: numbers promoted to one dtype, broadcast to one shape; checks of overflow as in :func:`add`.
+
+    CompilationError for pointers, for dtypes without a common one and for shapes that do not broadcast."""
 
 def multiple_of(input: _Any, values: _Any) -> tensor:
-    """``input``, said to be divisible by ``values`` (one per dimension: of the first in each run)."""
+    """``input`` (integers or pointers), said to be divisible by ``values``, constexpr ints, one per dimension: of the first in each run.
+
+    What follows from a false hint is undefined.  CompilationError for values that are no constexpr ints, or not one per dimension."""
 
 def num_programs(axis: int) -> tensor:
-    """The number of programs along ``axis`` (0, 1 or 2) of the grid: an int32."""
+    """The number of programs along ``axis`` (0, 1 or 2) of the grid: an int32; CompilationError for another axis."""
 
 def pair_uniform_to_normal(u1: _Any, u2: _Any) -> _builtins.tuple[tensor, tensor]:
-    """Two normal floats from two uniform ones (Box and Muller)."""
+    """Two blocks of normal floats from two of uniform ones (Box and Muller), in their shape and dtype, fp32 or fp64.
+
+    CompilationError for other dtypes."""
 
 def permute(input: tensor, *dims: _Any) -> tensor:
-    """The dimensions of ``input`` in the order ``dims``."""
+    """The dimensions of ``input`` in the order ``dims`` (constexpr ints, negative ones from the end), of its dtype.
+
+    CompilationError for dimensions that are no permutation."""
 
 def philox(
     seed: _Any, c0: _Any, c1: _Any, c2: _Any, c3: _Any, n_rounds: constexpr = 10
 ) -> _builtins.tuple[tensor, tensor, tensor, tensor]:
-    """Four random integers per counter; ``seed`` gives both words of the key."""
+    """Four random integers per counter (c0, c1, c2, c3), of its shape: uint32, or uint64 for a counter of 64 bits.
+
+    ``seed``, an integer, gives both words of the key.  CompilationError for counters of other widths,
+    CompileTimeAssertionFailure for a seed that is no integer."""
 
 def philox_impl(
     c0: _Any, c1: _Any, c2: _Any, c3: _Any, k0: _Any, k1: _Any, n_rounds: constexpr = 10
 ) -> _builtins.tuple[tensor, tensor, tensor, tensor]:
-    """``n_rounds`` rounds of Philox on the counter (c0, c1, c2, c3) with the key (k0, k1)."""
+    """``n_rounds`` rounds of Philox on the counter (c0, c1, c2, c3) with the key (k0, k1): four words of the shape of the counter's.
+
+    All are words of one dtype, uint32 or uint64; CompilationError for other dtypes."""
 
 pi32_t: pointer_type
 
 def program_id(axis: int) -> tensor:
-    """The index of this program along ``axis`` (0, 1 or 2) of the grid: an int32."""
+    """The index of this program along ``axis`` (0, 1 or 2) of the grid: an int32; CompilationError for another axis."""
 
 def rand(seed: _Any, offset: _Any, n_rounds: constexpr = 10) -> tensor:
-    """A float32 in [0, 1) for every ``offset``."""
+    """A float32 in [0, 1) for every ``offset`` (an int32 or int64 value), in its shape.
+
+    ``n_rounds``: of Philox.  CompileTimeAssertionFailure for a ``seed`` that is no integer."""
 
 def rand4x(
     seed: _Any, offsets: _Any, n_rounds: constexpr = 10
 ) -> _builtins.tuple[tensor, tensor, tensor, tensor]:
-    """Four float32 in [0, 1) for every offset."""
+    """Four float32 in [0, 1) for every offset (an int32 or int64 value), in its shape: cheaper than four calls of rand.
+
+    ``n_rounds``: of Philox.  CompileTimeAssertionFailure for a ``seed`` that is no integer."""
 
 def randint(seed: _Any, offset: _Any, n_rounds: constexpr = 10) -> tensor:
-    """A random uint32 for every ``offset``."""
+    """A random uint32 for every ``offset`` (an int32 or int64 value), in its shape; ``seed`` is an integer.
+
+    ``n_rounds``: of Philox.  CompileTimeAssertionFailure for a seed that is no integer."""
 
 def randint4x(
     seed: _Any, offset: _Any, n_rounds: constexpr = 10
 ) -> _builtins.tuple[tensor, tensor, tensor, tensor]:
-    """Four random uint32 for every ``offset`` (an int32 or int64): cheaper than four calls of randint."""
+    """Four random uint32 for every ``offset`` (an int32 or int64 value), in its shape: cheaper than four calls of randint.
+
+    ``n_rounds``: of Philox.  CompileTimeAssertionFailure for a ``seed`` that is no integer."""
 
 def randn(seed: _Any, offset: _Any, n_rounds: constexpr = 10) -> tensor:
-    """A normally distributed float32 for every ``offset``."""
+    """A normally distributed float32 for every ``offset`` (an int32 or int64 value), in its shape.
+
+    ``n_rounds``: of Philox.  CompileTimeAssertionFailure for a ``seed`` that is no integer."""
 
 def randn4x(
     seed: _Any, offset: _Any, n_rounds: constexpr = 10
 ) -> _builtins.tuple[tensor, tensor, tensor, tensor]:
-    """Four normally distributed float32 for every ``offset``."""
+    """Four normally distributed float32 for every ``offset`` (an int32 or int64 value), in its shape.
+
+    ``n_rounds``: of Philox.  CompileTimeAssertionFailure for a ``seed`` that is no integer."""
 
 def ravel(x: _Any, can_reorder: constexpr = False) -> tensor:
-    """``x`` with one dimension."""
+    """The elements of ``x``, of its dtype, as one dimension: row-major, with ``can_reorder`` in any order.
+
+    CompilationError for a Python number."""
 
 @_overload
 def reduce(input: tensor, axis: int | None, combine_fn: _Any, keep_dims: bool = False) -> tensor: ...
@@ -995,52 +1267,67 @@ def reduce(input: tensor, axis: int | None, combine_fn: _Any, keep_dims: bool = 
 def reduce(
     input: _builtins.tuple[_Any, ...], axis: int | None, combine_fn: _Any, keep_dims: bool = False
 ) -> _builtins.tuple[tensor, ...]:
-    """``input`` (a value or a tuple of them) combined along ``axis``, or wholly when it is None.
+    """``input`` (a block, or a tuple of blocks of one shape) combined along ``axis``, or wholly when it is None.
 
-    ``combine_fn`` is a jit function of (accumulators..., elements...) that must be associative."""
+    ``combine_fn`` is a jit function of (accumulators..., elements...), scalars of the blocks' dtypes, that must be associative.
+    The result, a tuple for a tuple, has the same dtypes, without the dimension or, with ``keep_dims``, of size 1 there.
+    CompilationError for scalars, different shapes, an axis outside of the rank, and a ``combine_fn`` that gives other types."""
 
 def reduce_or(input: _Any, axis: _Any, keep_dims: constexpr = False) -> tensor:
-    """The inclusive or along ``axis`` of integers."""
+    """The inclusive or along ``axis`` (None: of all elements) of integers, of their dtype: without that dimension, or of size 1 there.
+
+    ``keep_dims`` keeps the dimension.  CompilationError for floats, a scalar and an axis outside of its rank."""
 
 def reshape(input: tensor, *shape: _Any, can_reorder: bool = False) -> tensor:
-    """``input`` in another shape, row-major; with ``can_reorder`` in any order."""
+    """``input`` in another ``shape`` (constexpr ints), row-major, of its dtype; with ``can_reorder`` its elements in any order.
+
+    CompilationError for another number of elements."""
 
 def rsqrt(x: _Any) -> tensor:
-    """1 / sqrt(x) (fp32 or fp64)."""
+    """1 / sqrt(x) of each element (fp32 or fp64); CompilationError for other dtypes."""
 
 def sigmoid(x: _Any) -> tensor:
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``, elementwise, in the shape and dtype of ``x`` (fp32 or fp64); CompilationError for other dtypes."""
 
 def sin(x: _Any) -> tensor:
-    """The sine of radians (fp32 or fp64)."""
+    """The sine of each element, in radians (fp32 or fp64); CompilationError for other dtypes."""
 
 def softmax(
     x: _Any, dim: _Any = None, *, keep_dims: constexpr = None, ieee_rounding: constexpr = False
 ) -> tensor:
-    """The softmax along ``dim`` (the first by default)."""
+    """The softmax along ``dim`` (the first by default) of floats, in the shape of ``x``: fp32, of fp64 fp64.
+
+    ``ieee_rounding`` rounds its division to nearest even; ``keep_dims`` changes nothing.  CompilationError for integers and for a
+    ``dim`` outside of the rank."""
 
 def sort(x: _Any, dim: constexpr = None, descending: constexpr = 0) -> tensor:
-    """``x`` sorted along its last dimension, upwards, or downwards with ``descending``."""
+    """``x`` sorted along its last dimension, upwards, or downwards with ``descending``: of the same shape and dtype.
+
+    CompileTimeAssertionFailure for another ``dim``."""
 
 def split(a: tensor) -> _builtins.tuple[tensor, tensor]:
-    """The two halves along the last dimension, whose size is 2."""
+    """The two halves along the last dimension, whose size is 2: blocks without it (scalars, of rank 1), of the dtype of ``a``.
+
+    CompilationError for another size."""
 
 def sqrt(x: _Any) -> tensor:
-    """The square root (fp32 or fp64), with the target's fast rounding."""
+    """The square root of each element (fp32 or fp64), with the target's fast rounding; CompilationError for other dtypes."""
 
 def sqrt_rn(x: _Any) -> tensor:
-    """The square root of fp32, rounded to nearest even."""
+    """The square root of each element (fp32), rounded to nearest even; CompilationError for other dtypes."""
 
 def squeeze(x: _Any, dim: constexpr) -> tensor:
-    """``x`` without dimension ``dim``, whose size is 1."""
+    """``x``, of its dtype, without dimension ``dim`` (constexpr), whose size is 1; CompilationError for another size."""
 
 def static_assert(cond: _Any, msg: _Any = "") -> None:
-    """Refuse to compile when the constexpr ``cond`` is false, with ``msg``."""
+    """Refuse to compile when the constexpr ``cond`` is false: CompileTimeAssertionFailure with ``msg``.
+
+    CompilationError for a run-time ``cond``."""
 
 def static_print(
     *values: _Any, sep: str = " ", end: str = "\n", file: _Any = None, flush: bool = False
 ) -> None:
-    """Print constexprs, types and such while compiling: to ``file``, or to standard output."""
+    """Print constexprs, types and such while compiling, as Python's ``print`` and with its errors: to ``file``, or to standard output."""
 
 def store(
     pointer: _Any,
@@ -1052,32 +1339,47 @@ def store(
     cache_modifier: str | None = "",
     eviction_policy: str | None = "",
 ) -> None:
-    """Write ``value`` to ``pointer`` where ``mask`` is true; it is broadcast and converted to the pointee.
+    """Write ``value`` to ``pointer`` where ``mask`` (int1) is true; both are broadcast to its shape, the value is converted to the pointee.
 
-    A block pointer takes ``boundary_check`` instead: the dimensions along which the block may leave the tensor."""
+    A block pointer takes ``boundary_check`` instead: the dimensions along which the block may leave the tensor.
+    CompilationError for no pointer, a constant one, a mask that is not int1, and shapes that do not broadcast."""
 
 def store_tensor_descriptor(desc: _Any, offsets: _Any, value: _Any) -> None:
-    """Write ``value`` to the block of ``desc`` that begins at ``offsets``."""
+    """Write ``value``, a block of the shape of those of ``desc`` and converted to its dtype, to the block that begins at ``offsets``.
+
+    Offsets are int32, in elements, one per dimension.  CompilationError for anything but a descriptor and for another shape."""
 
 def sub(x: _Any, y: _Any, sanitize_overflow: bool = True) -> tensor:
-    """``x - y``; as :func:`add`."""
+    """``x - y``, elementwise: numbers promoted to one dtype, or a pointer less an integer offset in elements; else as :func:`add`.
+
+    CompilationError for two pointers, for dtypes without a common one and for shapes that do not broadcast."""
 
 def sum(input: _Any, axis: _Any = None, keep_dims: constexpr = False, dtype: constexpr = None) -> tensor:
-    """The sum along ``axis`` (of all elements by default); narrow numbers add up in 32 bits, floats are rounded once."""
+    """The sum along ``axis`` (of all elements by default): without that dimension, with ``keep_dims`` of size 1 there.
+
+    Its dtype is ``dtype``, by default that of ``input``, but 32 bits for narrower integers; narrow floats add up in fp32 and are
+    rounded once.  CompilationError for a scalar and for an axis outside of its rank."""
 
 def swizzle2d(i: _Any, j: _Any, size_i: _Any, size_j: _Any, size_g: _Any) -> _builtins.tuple[tensor, tensor]:
-    """Index (i, j) of a row-major size_i x size_j grid, walked in column-major groups of size_g rows."""
+    """Index (i, j) of a row-major size_i x size_j grid, walked in column-major groups of size_g rows.
+
+    All are integers, scalars or blocks of one shape, and so is the pair that it gives; CompilationError for floats."""
 
 def to_tensor(x: _Any) -> tensor:
-    """A plain scalar as a run-time value."""
+    """A Python number as a run-time scalar: int1, float32 (float64 out of its range), or the first of int32, uint32, int64, uint64 that holds it.
+
+    CompilationError for anything else that is no run-time value."""
 
 def topk(x: _Any, k: constexpr, dim: constexpr = None, descending: constexpr = True) -> tensor:
-    """The ``k`` (a power of two) largest along the last dimension, sorted downwards; else smallest, upwards.
+    """The ``k`` (a power of two) largest along the last dimension, sorted downwards; else smallest, upwards: that dimension is ``k``.
 
-    Where fewer than all are chosen, narrow dtypes widen to 32 bits, as in :func:`max`."""
+    Where fewer than all are chosen, narrow dtypes widen to 32 bits, as in :func:`max`.  CompileTimeAssertionFailure for
+    another ``dim``, and for a ``k`` that is no power of two up to the dimension's size."""
 
 def trans(input: tensor, *dims: _Any) -> tensor:
-    """The last two dimensions exchanged, or the dimensions in the order ``dims``."""
+    """The last two dimensions of ``input`` exchanged, or its dimensions in the order ``dims`` (constexpr ints), of its dtype.
+
+    CompilationError for fewer than two dimensions, and for ``dims`` that are no permutation."""
 
 uint8: dtype
 uint16: dtype
@@ -1085,27 +1387,34 @@ uint32: dtype
 uint64: dtype
 
 def uint_to_uniform_float(x: _Any) -> tensor:
-    """A random integer as a float in [0, 1)."""
+    """Random integers of 32 or 64 bits as float32 in [0, 1), in the shape of ``x``; CompileTimeAssertionFailure for other widths."""
 
 def umulhi(x: _Any, y: _Any) -> tensor:
-    """The high half of the unsigned product of two 32- or 64-bit integers."""
+    """The high half of the unsigned product, elementwise: 32- or 64-bit integers after promotion, broadcast to one shape.
+
+    CompilationError for other dtypes."""
 
 def unsqueeze(x: _Any, dim: constexpr) -> tensor:
-    """``x`` with a new dimension of size 1 at ``dim``."""
+    """``x``, of its dtype, with a new dimension of size 1 at ``dim`` (constexpr), counted in the result; CompilationError outside of its rank."""
 
 def view(input: tensor, *shape: _Any) -> tensor:
-    """``input`` in another shape, elements in any order."""
+    """``input`` in another ``shape`` (constexpr ints), of its dtype, elements in any order; CompilationError for another number of elements."""
 
 void: dtype
 
 def where(condition: _Any, x: _Any, y: _Any) -> tensor:
-    """``x`` where ``condition`` is true, else ``y``; both are computed everywhere.  Pointers too."""
+    """``x`` where ``condition`` (compared with 0 if it is not int1) is true, else ``y``, elementwise; both are computed everywhere.
+
+    ``x`` and ``y`` are numbers promoted to one dtype, or pointers of one type; all three are broadcast to one shape.
+    CompilationError for a pointer beside another type, and for shapes that do not broadcast."""
 
 def xor_sum(input: _Any, axis: _Any = None, keep_dims: constexpr = False) -> tensor:
-    """The exclusive or along ``axis`` of integers."""
+    """The exclusive or along ``axis`` (of all elements by default) of integers, of their dtype: without that dimension, or of size 1 there.
+
+    ``keep_dims`` keeps the dimension.  CompilationError for floats, a scalar and an axis outside of its rank."""
 
 def zeros(shape: _Any, dtype: _Any) -> tensor:
-    """A block of zeros."""
+    """A block of ``shape`` (constexpr ints) and ``dtype`` with 0 everywhere; CompilationError as of :func:`full`."""
 
 def zeros_like(input: _Any) -> tensor:
-    """Zeros of the shape and dtype of ``input``."""
+    """Zeros of the shape and dtype of ``input``; CompilationError for a Python number, which has none."""

@@ -133,6 +133,7 @@ def aggregate(cls: type) -> type[Aggregate]:
     Python, run while compiling) sets every field; without one the fields are its parameters.  Functions
     decorated with ``@tri.jit`` are methods and operators.  An aggregate may derive from others and gets
     their fields and methods.  Values are immutable; :func:`aggregate_replace` makes changed copies.
+    TypeError for a base that is no aggregate, and for an ``__init__`` that is no plain function.
     """
     types, defaults = _fields(cls)
     members = {
@@ -163,7 +164,10 @@ def _is_method(member: Any) -> bool:
 
 
 def aggregate_replace(instance: Any, **changes: Any) -> Any:
-    """A copy of the aggregate ``instance`` with the fields in ``changes`` replaced, through its constructor."""
+    """A copy of the aggregate ``instance`` with the fields in ``changes`` replaced, through its constructor.
+
+    CompilationError for anything but an aggregate, and for a field that it does not have.
+    """
     if not isinstance(instance, Aggregate):
         raise CompilationError(
             f"aggregate_replace takes an aggregate, got a {type(instance).__name__}",

@@ -321,19 +321,30 @@ UNARY: dict[str, Callable[[Builder, tensor], tensor]] = {
 
 @builtin
 def add(x: Any, y: Any, sanitize_overflow: bool = True, *, _semantic: Builder) -> tensor:
-    """``x + y``; ``sanitize_overflow=False`` leaves out the check that the option of that name asks for."""
+    """``x + y``, elementwise: numbers promoted to one dtype, or a pointer and an integer offset in elements; broadcast to one shape.
+
+    ``sanitize_overflow=False`` leaves out the check that the options ``debug`` and ``sanitize_overflow`` ask for: KernelFault
+    where integers of fewer than 64 bits overflow.  Unchecked integers wrap.  CompilationError for dtypes without a common
+    one and for shapes that do not broadcast.
+    """
     return _add(_semantic, x, y, sanitize_overflow)
 
 
 @builtin
 def sub(x: Any, y: Any, sanitize_overflow: bool = True, *, _semantic: Builder) -> tensor:
-    """``x - y``; as :func:`add`."""
+    """``x - y``, elementwise: numbers promoted to one dtype, or a pointer less an integer offset in elements; else as :func:`add`.
+
+    CompilationError for two pointers, for dtypes without a common one and for shapes that do not broadcast.
+    """
     return _sub(_semantic, x, y, sanitize_overflow)
 
 
 @builtin
 def mul(x: Any, y: Any, sanitize_overflow: bool = True, *, _semantic: Builder) -> tensor:
-    """``x * y``; as :func:`add`."""
+    """``x * y``, elementwise: numbers promoted to one dtype, broadcast to one shape; checks of overflow as in :func:`add`.
+
+    CompilationError for pointers, for dtypes without a common one and for shapes that do not broadcast.
+    """
     return _mul(_semantic, x, y, sanitize_overflow)
 
 

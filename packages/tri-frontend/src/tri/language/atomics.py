@@ -115,8 +115,16 @@ def _float_extremum(
     return bitcast(b, b.value("arith.select", up.type, positive, up, down), value.dtype)
 
 
-def _changing(name: str, doc: str) -> Callable[..., tensor]:
-    """The function ``tl.atomic_<name>``, which changes memory and gives what was there before."""
+_RESULT = """
+``pointer``: one or a block of them; ``val`` and ``mask`` (int1) are broadcast to its shape, ``val`` is converted to the
+pointee.  The result has its shape and dtype, and is undefined where ``mask`` is false.  ``sem``: ``"relaxed"``, ``"acquire"``,
+``"release"`` or ``"acq_rel"`` (default); ``scope``: ``"cta"``, ``"gpu"`` (default) or ``"sys"``.
+CompilationError for other elements, a constant pointer, shapes that do not broadcast, and another ``sem`` or ``scope``.
+"""
+
+
+def _changing(name: str, what: str) -> Callable[..., tensor]:
+    """The function ``tl.atomic_<name>``, which does ``what`` to memory and gives what was there before."""
 
     def atomic(
         pointer: Any,
@@ -130,21 +138,37 @@ def _changing(name: str, doc: str) -> Callable[..., tensor]:
         return _atomic(_semantic, name, pointer, val, mask, sem, scope)
 
     atomic.__name__ = atomic.__qualname__ = f"atomic_{name}"
-    atomic.__doc__ = doc
+    atomic.__doc__ = f"{what}\n{_RESULT}"
     return member(builtin(atomic))
 
 
 atomic_add = _changing(
-    "add", "Add ``val`` at ``pointer`` where ``mask``; the old values.  fp16 and bf16 too."
+    "add",
+    "Add ``val`` at ``pointer`` where ``mask``; the old values.  Elements are of 32 or 64 bits, fp16 or bf16.",
 )
-atomic_max = _changing("max", "The maximum with ``val`` at ``pointer`` where ``mask``; the old values.")
-atomic_min = _changing("min", "The minimum with ``val`` at ``pointer`` where ``mask``; the old values.")
-atomic_and = _changing("and", "Bitwise and with ``val`` at ``pointer`` where ``mask``; the old values.")
-atomic_or = _changing("or", "Bitwise or with ``val`` at ``pointer`` where ``mask``; the old values.")
+atomic_max = _changing(
+    "max",
+    "Put the larger of ``val`` and what is there at ``pointer`` where ``mask``; the old values.  Numbers of 32 or 64 bits.",
+)
+atomic_min = _changing(
+    "min",
+    "Put the smaller of ``val`` and what is there at ``pointer`` where ``mask``; the old values.  Numbers of 32 or 64 bits.",
+)
+atomic_and = _changing(
+    "and",
+    "Bitwise and with ``val`` at ``pointer`` where ``mask``; the old values.  Integers of 32 or 64 bits.",
+)
+atomic_or = _changing(
+    "or", "Bitwise or with ``val`` at ``pointer`` where ``mask``; the old values.  Integers of 32 or 64 bits."
+)
 atomic_xor = _changing(
-    "xor", "Bitwise exclusive or with ``val`` at ``pointer`` where ``mask``; the old values."
+    "xor",
+    "Bitwise exclusive or with ``val`` at ``pointer`` where ``mask``; the old values.  Integers of 32 or 64 bits.",
 )
-atomic_xchg = _changing("xchg", "Put ``val`` at ``pointer`` where ``mask``; the old values.")
+atomic_xchg = _changing(
+    "xchg",
+    "Put ``val`` at ``pointer`` where ``mask``; the old values.  Elements are numbers of 32 or 64 bits.",
+)
 
 
 @member
@@ -152,7 +176,12 @@ atomic_xchg = _changing("xchg", "Put ``val`` at ``pointer`` where ``mask``; the 
 def atomic_cas(
     pointer: Any, cmp: Any, val: Any, sem: str | None = None, scope: str | None = None, *, _semantic: Builder
 ) -> tensor:
-    """Put ``val`` at ``pointer`` where it holds ``cmp``; the old values."""
+    """Put ``val`` at ``pointer`` where it holds ``cmp``; the old values, of the pointer's shape and its pointee's dtype.
+
+    Elements are numbers of 16, 32 or 64 bits; ``cmp`` and ``val`` are broadcast to the pointer's shape and converted to them.
+    ``sem`` and ``scope``: as of :func:`atomic_add`.  CompilationError for other elements, a constant pointer and shapes that do
+    not broadcast.
+    """
     b = _semantic
     place = check_pointer(b, pointer, "atomic_cas")
     _check_width(place, "atomic_cas", (16, 32, 64))
@@ -198,7 +227,11 @@ def _order_and_scope(
 def atomic_load(
     pointer: Any, mask: Any = None, sem: str | None = None, scope: str | None = None, *, _semantic: Builder
 ) -> tensor:
-    """The values at ``pointer`` where ``mask`` (elsewhere anything); ``sem``: acquire (default) or relaxed."""
+    """The values at ``pointer`` where ``mask`` (int1, broadcast to its shape; elsewhere undefined), in its shape and pointee's dtype.
+
+    ``sem``: ``"acquire"`` (default) or ``"relaxed"``; ``scope``: as of :func:`atomic_add`.  CompilationError for pointers as elements,
+    and for another ``sem`` or ``scope``.
+    """
     b = _semantic
     is_bool = isinstance(pointer, tensor) and points_to_bool(pointer)
     place = check_pointer(b, pointer, "atomic_load")
@@ -223,7 +256,11 @@ def atomic_store(
     *,
     _semantic: Builder,
 ) -> None:
-    """Put ``val`` at ``pointer`` where ``mask``; ``sem``: release (default) or relaxed."""
+    """Put ``val`` at ``pointer`` where ``mask`` (int1); both are broadcast to its shape, ``val`` is converted to the pointee.
+
+    ``sem``: ``"release"`` (default) or ``"relaxed"``; ``scope``: as of :func:`atomic_add`.  CompilationError for pointers as elements,
+    a constant pointer, and another ``sem`` or ``scope``.
+    """
     b = _semantic
     is_bool = isinstance(pointer, tensor) and points_to_bool(pointer)
     place = check_pointer(b, pointer, "atomic_store")
@@ -251,8 +288,9 @@ def atomic_poll(
 ) -> tensor:
     """Wait until memory at ``pointer`` holds ``expected_value``; int1, false where ``timeout_ns`` passed before.
 
-    Elements are integers of 16, 32 or 64 bits; ``timeout_ns``, a scalar, is for all of them together, and each
-    is read once at least.  ``sem``: acquire (default) or relaxed.
+    Elements are integers of 16, 32 or 64 bits; ``expected_value`` is broadcast to the pointer's shape, which the result has.
+    ``timeout_ns``, a scalar in nanoseconds, is for all of them together, and each is read once at least.  ``sem``: acquire
+    (default) or relaxed.  CompilationError for other elements, a negative ``timeout_ns``, and another ``sem`` or ``scope``.
     """
     b = _semantic
     place = check_pointer(b, pointer, "atomic_poll")

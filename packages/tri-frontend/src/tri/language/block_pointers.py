@@ -92,7 +92,8 @@ def make_block_ptr(
 ) -> block_pointer:
     """A pointer to the block at ``offsets`` in the tensor at ``base`` of ``shape`` and ``strides`` (in elements).
 
-    ``block_shape`` is constexpr; ``order``, the dimensions from the one that varies fastest, changes nothing.
+    These three are lists of integers, one per dimension, taken as int64; ``block_shape`` is constexpr; ``order``, the dimensions
+    from the one that varies fastest, changes nothing.  CompilationError for a block of pointers and for lists of other lengths.
     """
     b = _semantic
     place = base
@@ -114,7 +115,10 @@ def make_block_ptr(
 
 @builtin
 def advance(base: Any, offsets: Any, *, _semantic: Builder) -> block_pointer:
-    """The block pointer ``base`` moved by ``offsets``, one per dimension."""
+    """The block pointer ``base`` moved by ``offsets`` (integers, in elements), one per dimension.
+
+    CompilationError for another pointer or another number of offsets.
+    """
     if not isinstance(base, block_pointer):
         got = base.type if isinstance(base, tensor) else repr(base)
         raise CompilationError(

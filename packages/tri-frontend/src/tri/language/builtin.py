@@ -27,7 +27,7 @@ R = TypeVar("R")
 
 
 def builtin(function: Callable[..., R]) -> Callable[..., R]:
-    """Mark ``function`` as callable from kernels.
+    """Mark ``function`` as callable from kernels; OutsideKernel where host code calls it.
 
     The code generator passes its :class:`~tri.compiler.builder.Builder` as ``_semantic``; constexpr
     arguments arrive as plain Python values, run-time ones as :class:`~tri.language.tensor`.
@@ -89,7 +89,10 @@ def member(function: F) -> F:
 
 
 def constexpr_function(function: F) -> F:
-    """Make a plain Python function callable from kernels, on compile-time values, at compile time."""
+    """Make a plain Python function callable from kernels, on compile-time values, at compile time.
+
+    What it raises there ends the compile as a CompilationError at the call.
+    """
     function.__tri_constexpr_function__ = True  # type: ignore[attr-defined]
     return function
 

@@ -167,9 +167,10 @@ def cast(
     *,
     _semantic: Builder,
 ) -> tensor:
-    """``input`` converted to ``dtype``; with ``bitcast`` its bits reread, else its value converted.
+    """``input`` converted to ``dtype``, in its shape; with ``bitcast`` its bits reread, else its value converted.
 
-    ``fp_downcast_rounding`` (``"rtne"`` or ``"rtz"``) rounds a cast to a narrower float.
+    ``fp_downcast_rounding`` (``"rtne"`` or ``"rtz"``) rounds a cast to a narrower float.  CompilationError for a rounding of
+    another cast, for a bitcast to another width, and between floats and pointers.
     """
     if not isinstance(dtype, t.dtype):
         raise CompilationError(f"{dtype!r} is not a dtype", remedy="pass one, e.g. tl.float32")
@@ -198,5 +199,8 @@ def to(
 
 @builtin
 def to_tensor(x: Any, *, _semantic: Builder) -> tensor:
-    """A plain scalar as a run-time value."""
+    """A Python number as a run-time scalar: int1, float32 (float64 out of its range), or the first of int32, uint32, int64, uint64 that holds it.
+
+    CompilationError for anything else that is no run-time value.
+    """
     return value_of(_semantic, x)

@@ -20,7 +20,11 @@ __all__ = ["gather", "histogram"]
 @member
 @builtin
 def gather(src: tensor, index: tensor, axis: int, *, _semantic: Builder) -> tensor:
-    """``src[..., index[..., i, ...], ...]`` along ``axis``; the other dimensions are equal."""
+    """``src[..., index[..., i, ...], ...]`` along ``axis``: a block of the shape of ``index`` and the dtype of ``src``.
+
+    ``index``: integers, of the rank of ``src`` and equal to it in the other dimensions; CompilationError otherwise.  An index
+    outside of the dimension is undefined, an error in the interpreter.
+    """
     if not isinstance(index, tensor) or not index.dtype.is_int():
         raise CompilationError("gather's index is a block of integers")
     shape, wanted = dimensions(src), dimensions(index)
@@ -38,7 +42,11 @@ def gather(src: tensor, index: tensor, axis: int, *, _semantic: Builder) -> tens
 @member
 @builtin
 def histogram(input: tensor, num_bins: int, mask: Any = None, *, _semantic: Builder) -> tensor:
-    """Counts of each of 0 to ``num_bins - 1`` in ``input`` (of rank 1) where ``mask``: int32."""
+    """Counts of the values 0 to ``num_bins - 1`` in ``input`` where ``mask`` is true: int32 of shape (num_bins,).
+
+    ``input``: integers of one dimension, ``mask``: of its shape.  Values outside of the bins are not counted.
+    CompilationError for floats, other ranks and a mask of another shape.
+    """
     b = _semantic
     if len(dimensions(input)) != 1 or not input.dtype.is_int():
         raise CompilationError(f"histogram takes integers of one dimension, got {input.type}")

@@ -28,7 +28,7 @@ def _axis(axis: Any, function: str) -> int:
 
 @builtin
 def program_id(axis: int, *, _semantic: Builder) -> tensor:
-    """The index of this program along ``axis`` (0, 1 or 2) of the grid: an int32."""
+    """The index of this program along ``axis`` (0, 1 or 2) of the grid: an int32; CompilationError for another axis."""
     return _semantic.value(
         "tt.get_program_id", t.int32, attributes={"axis": _semantic.i32(_axis(axis, "program_id"))}
     )
@@ -36,7 +36,7 @@ def program_id(axis: int, *, _semantic: Builder) -> tensor:
 
 @builtin
 def num_programs(axis: int, *, _semantic: Builder) -> tensor:
-    """The number of programs along ``axis`` (0, 1 or 2) of the grid: an int32."""
+    """The number of programs along ``axis`` (0, 1 or 2) of the grid: an int32; CompilationError for another axis."""
     return _semantic.value(
         "tt.get_num_programs", t.int32, attributes={"axis": _semantic.i32(_axis(axis, "num_programs"))}
     )
@@ -44,7 +44,10 @@ def num_programs(axis: int, *, _semantic: Builder) -> tensor:
 
 @builtin
 def arange(start: int, end: int, *, _semantic: Builder) -> tensor:
-    """The int32 values ``start`` to ``end - 1``; both are constexpr, their distance a power of two."""
+    """The values ``start`` to ``end - 1``: an int32 block of shape (end - start,), which is a power of two where the target asks so.
+
+    Both are constexpr ints; CompilationError for run-time values, an empty range and one that int32 does not hold.
+    """
     bounds: tuple[tuple[str, Any], ...] = (("start", start), ("end", end))
     for name, bound in bounds:
         if not isinstance(bound, int) or isinstance(bound, bool):
@@ -96,6 +99,9 @@ def _check_dtype(dtype: Any, value: Any) -> None:
 
 @builtin
 def full(shape: Any, value: Any, dtype: t.dtype, *, _semantic: Builder) -> tensor:
-    """A block of ``shape`` (a list of constexpr ints) with ``value`` everywhere."""
+    """A block of ``shape`` (constexpr ints; empty: a scalar) with the scalar ``value`` everywhere, converted to ``dtype``.
+
+    CompilationError for a block as ``value``, for no dtype, and for a dimension that is no power of two where the target asks so.
+    """
     _check_dtype(dtype, value)
     return fill(_semantic, check_shape(_semantic, shape) if shape else (), value, dtype)

@@ -35,7 +35,10 @@ logger = logging.getLogger(__name__)
 
 @builtin
 def static_assert(cond: Any, msg: Any = "", *, _semantic: Builder) -> None:
-    """Refuse to compile when the constexpr ``cond`` is false, with ``msg``."""
+    """Refuse to compile when the constexpr ``cond`` is false: CompileTimeAssertionFailure with ``msg``.
+
+    CompilationError for a run-time ``cond``.
+    """
     if isinstance(cond, tensor):
         raise CompilationError(
             "static_assert needs a constexpr condition, got a run-time value",
@@ -49,15 +52,16 @@ def static_assert(cond: Any, msg: Any = "", *, _semantic: Builder) -> None:
 def static_print(
     *values: Any, sep: str = " ", end: str = "\n", file: Any = None, flush: bool = False, _semantic: Builder
 ) -> None:
-    """Print constexprs, types and such while compiling: to ``file``, or to standard output."""
+    """Print constexprs, types and such while compiling, as Python's ``print`` and with its errors: to ``file``, or to standard output."""
     print(*values, sep=sep, end=end, file=file, flush=flush)
 
 
 @builtin
 def device_print(prefix: str, *args: Any, hex: bool = False, _semantic: Builder) -> None:
-    """Print ``prefix`` and the elements of ``args`` from the kernel, a line for each.
+    """Print ``prefix`` (a constexpr string) and the elements of ``args``, of any shape and dtype, from the kernel, a line for each.
 
     ``hex``: integers and pointers with all their hexadecimal digits, floats as C's ``%a`` (those of 8 bits as integers).
+    CompilationError for a prefix that is not printable ASCII.
     """
     b = _semantic
     if not isinstance(prefix, str):
@@ -77,7 +81,10 @@ def device_print(prefix: str, *args: Any, hex: bool = False, _semantic: Builder)
 
 @builtin
 def device_assert(cond: Any, msg: str = "", mask: Any = None, *, _semantic: Builder) -> None:
-    """Fail the kernel with ``msg`` where ``cond`` is false (and ``mask`` true); only with debug=True."""
+    """Fail the kernel with ``msg`` where ``cond`` is false and ``mask``, broadcast to one shape with it, true; only with debug=True.
+
+    Both are int1, or numbers that are compared with 0.  Where it fails a later wait for the device raises KernelFault.
+    """
     b = _semantic
     if not b.options.debug:
         return
@@ -91,7 +98,10 @@ def device_assert(cond: Any, msg: str = "", mask: Any = None, *, _semantic: Buil
 
 @builtin
 def assume(cond: Any, *, _semantic: Builder) -> None:
-    """Let the compiler rely on the scalar ``cond``; undefined behaviour when it is false."""
+    """Let the compiler rely on the scalar ``cond`` (int1, or a number that is compared with 0); undefined behaviour when it is false.
+
+    CompilationError for a block.
+    """
     b = _semantic
     if not isinstance(cond, tensor):
         return
@@ -103,7 +113,7 @@ def assume(cond: Any, *, _semantic: Builder) -> None:
 
 @builtin
 def debug_barrier(*, _semantic: Builder) -> None:
-    """All threads of a program wait for each other, and see each other's memory."""
+    """Barrier: all threads of a program wait for each other, and see each other's memory; undefined where only some reach it."""
     _semantic.create("tt.barrier")
 
 
@@ -124,17 +134,26 @@ def _hint(b: Builder, name: str, attribute: str, input: Any, values: Any) -> ten
 
 @builtin
 def multiple_of(input: Any, values: Any, *, _semantic: Builder) -> tensor:
-    """``input``, said to be divisible by ``values`` (one per dimension: of the first in each run)."""
+    """``input`` (integers or pointers), said to be divisible by ``values``, constexpr ints, one per dimension: of the first in each run.
+
+    What follows from a false hint is undefined.  CompilationError for values that are no constexpr ints, or not one per dimension.
+    """
     return _hint(_semantic, "multiple_of", "tt.divisibility", input, values)
 
 
 @builtin
 def max_contiguous(input: Any, values: Any, *, _semantic: Builder) -> tensor:
-    """``input``, said to hold runs of ``values`` consecutive integers along each dimension."""
+    """``input`` (integers or pointers), said to hold runs of ``values`` consecutive ones, constexpr ints, one per dimension.
+
+    What follows from a false hint is undefined.  CompilationError for values that are no constexpr ints, or not one per dimension.
+    """
     return _hint(_semantic, "max_contiguous", "tt.contiguity", input, values)
 
 
 @builtin
 def max_constancy(input: Any, values: Any, *, _semantic: Builder) -> tensor:
-    """``input``, said to hold runs of ``values`` equal elements along each dimension."""
+    """``input`` (any dtype), said to hold runs of ``values`` equal elements, constexpr ints, one per dimension.
+
+    What follows from a false hint is undefined.  CompilationError for values that are no constexpr ints, or not one per dimension.
+    """
     return _hint(_semantic, "max_constancy", "tt.constancy", input, values)

@@ -369,7 +369,7 @@ def make_tensor_descriptor(
     ``shape`` and ``strides`` are in elements, the last stride is 1, the others are multiples of 16 bytes; all may be
     int64, and a size above 2**31 - 1, which no offset (int32) reaches, counts as that.
     ``block_shape`` is constexpr, its last dimension 16 bytes or more.  A block that leaves the tensor reads
-    zeros there, or NaN with ``padding_option="nan"``, and writes only what is inside.
+    zeros there, or NaN with ``padding_option="nan"``, and writes only what is inside.  CompilationError for anything else.
     """
     b = _semantic
     place = check_pointer(b, base, "make_tensor_descriptor")
@@ -420,13 +420,19 @@ def _check_layout(element: t.dtype, block: Sequence[int], strides: Sequence[Any]
 
 @builtin
 def load_tensor_descriptor(desc: Any, offsets: Any, *, _semantic: Builder) -> tensor:
-    """The block of ``desc`` that begins at ``offsets``."""
+    """The block of ``desc`` (of its block's shape and dtype) that begins at ``offsets`` (int32, in elements, one per dimension).
+
+    CompilationError for anything but a descriptor, for another number of offsets, and for wider ones.
+    """
     return tensor_descriptor_base.load(_descriptor(desc), offsets, _semantic=_semantic)
 
 
 @builtin
 def store_tensor_descriptor(desc: Any, offsets: Any, value: Any, *, _semantic: Builder) -> None:
-    """Write ``value`` to the block of ``desc`` that begins at ``offsets``."""
+    """Write ``value``, a block of the shape of those of ``desc`` and converted to its dtype, to the block that begins at ``offsets``.
+
+    Offsets are int32, in elements, one per dimension.  CompilationError for anything but a descriptor and for another shape.
+    """
     tensor_descriptor_base.store(_descriptor(desc), offsets, value, _semantic=_semantic)
 
 

@@ -139,6 +139,9 @@ def dot(
     fp64; of fp16 and 8-bit floats what ``acc`` or ``out_dtype`` says.  ``max_num_imprecise_acc``: how many products of 8-bit floats
     (0 to K) a target may add in sums shorter than fp32 before they are added to ``acc`` in fp32; K keeps ``acc`` out
     of the short sums, 0 asks for the shortest that the target has, None for no limit.
+
+    CompilationError for operands of different dtypes (8-bit floats may differ), batches or K, for dimensions below the target's
+    least and for an ``acc`` of another type; Unsupported for an ``input_precision`` that the target lacks.
     """
     b = _semantic
     _check_operands(b, input, other)

@@ -51,6 +51,7 @@ def inline_asm_elementwise(
     ``args``: values, broadcast to one shape; ``dtype``: the element type of the result, or a tuple of them for a
     tuple of results; ``constraints``: as LLVM writes them, results first.  Elements narrower than 32 bits come in
     32-bit registers, as many as fit and ``pack`` allows.  ``is_pure=False`` keeps code whose results are unused.
+    CompilationError for assembly that is no constexpr string, and for a number of elements that ``pack`` does not divide.
     """
     b = _semantic
     several = isinstance(dtype, (tuple, list))
@@ -78,9 +79,10 @@ def inline_asm_elementwise(
 def map_elementwise(scalar_fn: Any, *args: Any, pack: int = 1, _semantic: Builder) -> Any:
     """``scalar_fn``, a jit function of scalars that may branch, applied to the elements of ``args``.
 
-    ``args`` are broadcast to one shape.  With ``pack`` the function takes that many elements of each argument
-    after each other (x0, x1, y0, y1), and returns as many of each result.  The result is a tuple of blocks when
-    the function returns a tuple, which it does for every pack but 1.
+    ``args`` are broadcast to one shape, each keeps its dtype.  With ``pack`` the function takes that many elements of each
+    argument after each other (x0, x1, y0, y1), and returns as many of each result.  The result is a tuple of blocks when
+    the function returns a tuple, which it does for every pack but 1.  CompilationError for a function that returns blocks
+    or, within a pack, several dtypes, and for a number of elements that ``pack`` does not divide.
     """
     b = _semantic
     if not args:
@@ -125,7 +127,10 @@ def _result_types(made: Sequence[tensor], shape: tuple[int, ...], pack: int) -> 
 
 @builtin
 def expect_zero(x: Any, mask: Any, *, _semantic: Builder) -> Any:
-    """``x``, said to be zero where ``mask``; with debug=True that is asserted."""
+    """``x`` (any shape and dtype), said to be zero where ``mask`` (int1, broadcast to it) is true.
+
+    With ``debug=True`` that is asserted: KernelFault where it does not hold.
+    """
     b = _semantic
     if b.options.debug:
         holds = BINARY["|"](b, compare(b, "==", value_of(b, x), 0), logical_not(b, value_of(b, mask)))
@@ -134,7 +139,7 @@ def expect_zero(x: Any, mask: Any, *, _semantic: Builder) -> Any:
 
 
 def must_use_result(x: Any, s: Any = True) -> Any:
-    """Decorate a function whose result must not be dropped: a call as a statement is refused, with the text ``s``.
+    """Decorate a function whose result must not be dropped: a call as a statement is a CompilationError, with ``s`` as its remedy.
 
     ``@must_use_result``, or ``@must_use_result("why")``.
     """

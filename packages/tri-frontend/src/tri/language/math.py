@@ -50,91 +50,94 @@ def _unary(b: Builder, function: str, op: str, x: Any, dtypes: tuple[str, ...] =
 @member
 @builtin
 def exp(x: Any, *, _semantic: Builder) -> tensor:
-    """e to the power of ``x`` (fp32 or fp64)."""
+    """e to the power of each element of ``x`` (fp32 or fp64), in its shape and dtype; CompilationError for other dtypes."""
     return _unary(_semantic, "exp", "math.exp", x)
 
 
 @member
 @builtin
 def exp2(x: Any, *, _semantic: Builder) -> tensor:
-    """2 to the power of ``x`` (fp32 or fp64)."""
+    """2 to the power of each element of ``x`` (fp32 or fp64), in its shape and dtype; CompilationError for other dtypes."""
     return _unary(_semantic, "exp2", "math.exp2", x)
 
 
 @member
 @builtin
 def log(x: Any, *, _semantic: Builder) -> tensor:
-    """The natural logarithm (fp32 or fp64)."""
+    """The natural logarithm of each element (fp32 or fp64): NaN below 0, -inf at 0; CompilationError for other dtypes."""
     return _unary(_semantic, "log", "math.log", x)
 
 
 @member
 @builtin
 def log2(x: Any, *, _semantic: Builder) -> tensor:
-    """The logarithm to base 2 (fp32 or fp64)."""
+    """The logarithm to base 2 of each element (fp32 or fp64): NaN below 0, -inf at 0; CompilationError for other dtypes."""
     return _unary(_semantic, "log2", "math.log2", x)
 
 
 @member
 @builtin
 def sin(x: Any, *, _semantic: Builder) -> tensor:
-    """The sine of radians (fp32 or fp64)."""
+    """The sine of each element, in radians (fp32 or fp64); CompilationError for other dtypes."""
     return _unary(_semantic, "sin", "math.sin", x)
 
 
 @member
 @builtin
 def cos(x: Any, *, _semantic: Builder) -> tensor:
-    """The cosine of radians (fp32 or fp64)."""
+    """The cosine of each element, in radians (fp32 or fp64); CompilationError for other dtypes."""
     return _unary(_semantic, "cos", "math.cos", x)
 
 
 @member
 @builtin
 def sqrt(x: Any, *, _semantic: Builder) -> tensor:
-    """The square root (fp32 or fp64), with the target's fast rounding."""
+    """The square root of each element (fp32 or fp64), with the target's fast rounding; CompilationError for other dtypes."""
     return _unary(_semantic, "sqrt", "math.sqrt", x)
 
 
 @member
 @builtin
 def sqrt_rn(x: Any, *, _semantic: Builder) -> tensor:
-    """The square root of fp32, rounded to nearest even."""
+    """The square root of each element (fp32), rounded to nearest even; CompilationError for other dtypes."""
     return _unary(_semantic, "sqrt_rn", "tt.precise_sqrt", x, ("fp32",))
 
 
 @member
 @builtin
 def rsqrt(x: Any, *, _semantic: Builder) -> tensor:
-    """1 / sqrt(x) (fp32 or fp64)."""
+    """1 / sqrt(x) of each element (fp32 or fp64); CompilationError for other dtypes."""
     return _unary(_semantic, "rsqrt", "math.rsqrt", x)
 
 
 @member
 @builtin
 def erf(x: Any, *, _semantic: Builder) -> tensor:
-    """The error function (fp32 or fp64)."""
+    """The error function of each element (fp32 or fp64); CompilationError for other dtypes."""
     return _unary(_semantic, "erf", "math.erf", x)
 
 
 @member
 @builtin
 def floor(x: Any, *, _semantic: Builder) -> tensor:
-    """The largest integer not above ``x``, as a float (fp32 or fp64)."""
+    """The largest integer not above each element, as a float of its dtype (fp32 or fp64); CompilationError for other dtypes."""
     return _unary(_semantic, "floor", "math.floor", x)
 
 
 @member
 @builtin
 def ceil(x: Any, *, _semantic: Builder) -> tensor:
-    """The smallest integer not below ``x``, as a float (fp32 or fp64)."""
+    """The smallest integer not below each element, as a float of its dtype (fp32 or fp64); CompilationError for other dtypes."""
     return _unary(_semantic, "ceil", "math.ceil", x)
 
 
 @member
 @builtin
 def abs(x: Any, *, _semantic: Builder) -> tensor:
-    """The absolute value; of an unsigned integer, itself."""
+    """The absolute value of each element, in the shape and dtype of ``x``: any integer (the least signed one stays) or float.
+
+    CompilationError for pointers.
+    """
     b = _semantic
     value = value_of(b, x)
     scalar = value.dtype
@@ -160,7 +163,10 @@ def _abs_of_fp8(b: Builder, x: tensor) -> tensor:
 
 @builtin
 def fma(x: Any, y: Any, z: Any, *, _semantic: Builder) -> tensor:
-    """``x * y + z``, rounded once."""
+    """``x * y + z``, elementwise and rounded once: floats of one dtype after promotion, broadcast to one shape.
+
+    CompilationError for integers, and for shapes that do not broadcast.
+    """
     b = _semantic
     x, y, z = operands_of_three(b, "fma", x, y, z)
     if not x.dtype.is_floating():
@@ -179,14 +185,18 @@ def _fp32_pair(b: Builder, function: str, x: Any, y: Any, dtypes: tuple[str, ...
 
 @builtin
 def div_rn(x: Any, y: Any, *, _semantic: Builder) -> tensor:
-    """``x / y`` of fp32, rounded to nearest even."""
+    """``x / y``, elementwise and rounded to nearest even: fp32 after promotion, broadcast to one shape; CompilationError for other dtypes."""
     left, right = _fp32_pair(_semantic, "div_rn", x, y, ("fp32",))
     return _semantic.value("tt.precise_divf", left.type, left, right)
 
 
 @builtin
 def fdiv(x: Any, y: Any, ieee_rounding: bool = False, approx: bool = False, *, _semantic: Builder) -> tensor:
-    """``x / y`` of floats; ``approx`` takes the target's fast division, of fp32 only."""
+    """``x / y`` of floats, elementwise: promoted to one dtype (fp32 or fp64), broadcast to one shape.
+
+    ``ieee_rounding``: rounded to nearest even in fp32; ``approx``: the target's fast division, of fp32 only.
+    CompilationError for integers, for ``approx`` of another dtype, and for both at once.
+    """
     if approx and ieee_rounding:
         raise CompilationError("approx and ieee_rounding cannot both be True", remedy="leave one of them out")
     left, right = operands(_semantic, "fdiv", x, y, division=True)
@@ -205,7 +215,10 @@ def fdiv(x: Any, y: Any, ieee_rounding: bool = False, approx: bool = False, *, _
 
 @builtin
 def umulhi(x: Any, y: Any, *, _semantic: Builder) -> tensor:
-    """The high half of the unsigned product of two 32- or 64-bit integers."""
+    """The high half of the unsigned product, elementwise: 32- or 64-bit integers after promotion, broadcast to one shape.
+
+    CompilationError for other dtypes.
+    """
     left, right = operands(_semantic, "umulhi", x, y)
     if left.dtype.name not in ("int32", "uint32", "int64", "uint64"):
         raise CompilationError(f"umulhi takes 32- or 64-bit integers, got {left.dtype}")

@@ -66,11 +66,12 @@ def load(
     volatile: bool = False,
     _semantic: Builder,
 ) -> tensor:
-    """The values at ``pointer``; where ``mask`` is false memory is not touched and ``other`` is given.
+    """The values at ``pointer``, in its shape and the pointee's dtype; where ``mask`` is false memory is not touched and ``other`` is given.
 
-    ``mask`` and ``other`` are broadcast to the pointers' shape, ``other`` is converted to the pointee.  A block
-    pointer takes instead ``boundary_check``, the dimensions along which the block may leave the tensor, and
-    ``padding_option`` (``"zero"`` or ``"nan"``) for what is outside.
+    ``mask`` (int1) and ``other`` are broadcast to the pointers' shape, ``other`` is converted to the pointee; without it the
+    values there are undefined.  A block pointer takes instead ``boundary_check``, the dimensions along which the block may leave the
+    tensor, and ``padding_option`` (``"zero"`` or ``"nan"``) for what is outside.  CompilationError for no pointer, a mask that
+    is not int1, shapes that do not broadcast, ``other`` without a mask, and hints that are unknown.
     """
     b = _semantic
     if isinstance(pointer, Structure):
@@ -111,9 +112,10 @@ def store(
     eviction_policy: str | None = "",
     _semantic: Builder,
 ) -> None:
-    """Write ``value`` to ``pointer`` where ``mask`` is true; it is broadcast and converted to the pointee.
+    """Write ``value`` to ``pointer`` where ``mask`` (int1) is true; both are broadcast to its shape, the value is converted to the pointee.
 
     A block pointer takes ``boundary_check`` instead: the dimensions along which the block may leave the tensor.
+    CompilationError for no pointer, a constant one, a mask that is not int1, and shapes that do not broadcast.
     """
     b = _semantic
     if isinstance(pointer, Structure):

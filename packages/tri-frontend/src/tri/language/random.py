@@ -62,7 +62,10 @@ def uniform_scale(bits: int) -> float:
 
 @jit
 def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: constexpr = 10):
-    """``n_rounds`` rounds of Philox on the counter (c0, c1, c2, c3) with the key (k0, k1)."""
+    """``n_rounds`` rounds of Philox on the counter (c0, c1, c2, c3) with the key (k0, k1): four words of the shape of the counter's.
+
+    All are words of one dtype, uint32 or uint64; CompilationError for other dtypes.
+    """
     a: constexpr = parameters(c0.dtype)
     for _ in static_range(n_rounds):
         low0 = mul(c0, a[0], sanitize_overflow=False)
@@ -77,7 +80,11 @@ def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: constexpr = 10):
 
 @jit
 def philox(seed, c0, c1, c2, c3, n_rounds: constexpr = 10):
-    """Four random integers per counter; ``seed`` gives both words of the key."""
+    """Four random integers per counter (c0, c1, c2, c3), of its shape: uint32, or uint64 for a counter of 64 bits.
+
+    ``seed``, an integer, gives both words of the key.  CompilationError for counters of other widths,
+    CompileTimeAssertionFailure for a seed that is no integer.
+    """
     bits: constexpr = c0.dtype.primitive_bitwidth
     word: constexpr = unsigned(bits)
     static_assert(to_tensor(seed).dtype.is_int(), "a seed is an integer")
@@ -88,13 +95,19 @@ def philox(seed, c0, c1, c2, c3, n_rounds: constexpr = 10):
 
 @jit
 def randint(seed, offset, n_rounds: constexpr = 10):
-    """A random uint32 for every ``offset``."""
+    """A random uint32 for every ``offset`` (an int32 or int64 value), in its shape; ``seed`` is an integer.
+
+    ``n_rounds``: of Philox.  CompileTimeAssertionFailure for a seed that is no integer.
+    """
     return randint4x(seed, offset, n_rounds)[0]
 
 
 @jit
 def randint4x(seed, offset, n_rounds: constexpr = 10):
-    """Four random uint32 for every ``offset`` (an int32 or int64): cheaper than four calls of randint."""
+    """Four random uint32 for every ``offset`` (an int32 or int64 value), in its shape: cheaper than four calls of randint.
+
+    ``n_rounds``: of Philox.  CompileTimeAssertionFailure for a ``seed`` that is no integer.
+    """
     low = offset.to(t.uint32)
     zero = low * 0
     high = (offset >> 32).to(t.uint32) if offset.dtype.primitive_bitwidth > 32 else zero
@@ -103,7 +116,7 @@ def randint4x(seed, offset, n_rounds: constexpr = 10):
 
 @jit
 def uint_to_uniform_float(x):
-    """A random integer as a float in [0, 1)."""
+    """Random integers of 32 or 64 bits as float32 in [0, 1), in the shape of ``x``; CompileTimeAssertionFailure for other widths."""
     bits: constexpr = x.dtype.primitive_bitwidth
     static_assert(bits == 32 or bits == 64, "uniform floats are made from 32- or 64-bit integers")
     x = x.to(signed(bits), bitcast=True)
@@ -113,13 +126,19 @@ def uint_to_uniform_float(x):
 
 @jit
 def rand(seed, offset, n_rounds: constexpr = 10):
-    """A float32 in [0, 1) for every ``offset``."""
+    """A float32 in [0, 1) for every ``offset`` (an int32 or int64 value), in its shape.
+
+    ``n_rounds``: of Philox.  CompileTimeAssertionFailure for a ``seed`` that is no integer.
+    """
     return uint_to_uniform_float(randint(seed, offset, n_rounds))
 
 
 @jit
 def rand4x(seed, offsets, n_rounds: constexpr = 10):
-    """Four float32 in [0, 1) for every offset."""
+    """Four float32 in [0, 1) for every offset (an int32 or int64 value), in its shape: cheaper than four calls of rand.
+
+    ``n_rounds``: of Philox.  CompileTimeAssertionFailure for a ``seed`` that is no integer.
+    """
     i0, i1, i2, i3 = randint4x(seed, offsets, n_rounds)
     u0, u1 = uint_to_uniform_float(i0), uint_to_uniform_float(i1)
     return u0, u1, uint_to_uniform_float(i2), uint_to_uniform_float(i3)
@@ -127,7 +146,10 @@ def rand4x(seed, offsets, n_rounds: constexpr = 10):
 
 @jit
 def pair_uniform_to_normal(u1, u2):
-    """Two normal floats from two uniform ones (Box and Muller)."""
+    """Two blocks of normal floats from two of uniform ones (Box and Muller), in their shape and dtype, fp32 or fp64.
+
+    CompilationError for other dtypes.
+    """
     angle = 6.283185307179586 * u2
     radius = sqrt(-2.0 * log(maximum(1.0e-7, u1)))
     return radius * cos(angle), radius * sin(angle)
@@ -135,14 +157,20 @@ def pair_uniform_to_normal(u1, u2):
 
 @jit
 def randn(seed, offset, n_rounds: constexpr = 10):
-    """A normally distributed float32 for every ``offset``."""
+    """A normally distributed float32 for every ``offset`` (an int32 or int64 value), in its shape.
+
+    ``n_rounds``: of Philox.  CompileTimeAssertionFailure for a ``seed`` that is no integer.
+    """
     i1, i2, _, _ = randint4x(seed, offset, n_rounds)
     return pair_uniform_to_normal(uint_to_uniform_float(i1), uint_to_uniform_float(i2))[0]
 
 
 @jit
 def randn4x(seed, offset, n_rounds: constexpr = 10):
-    """Four normally distributed float32 for every ``offset``."""
+    """Four normally distributed float32 for every ``offset`` (an int32 or int64 value), in its shape.
+
+    ``n_rounds``: of Philox.  CompileTimeAssertionFailure for a ``seed`` that is no integer.
+    """
     u1, u2, u3, u4 = rand4x(seed, offset, n_rounds)
     n1, n2 = pair_uniform_to_normal(u1, u2)
     n3, n4 = pair_uniform_to_normal(u3, u4)

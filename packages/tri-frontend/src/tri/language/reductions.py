@@ -67,9 +67,11 @@ def _reduce(b: Builder, values: list[tensor], axis: int, combine_fn: Any) -> lis
 def reduce(
     input: Any, axis: int | None, combine_fn: Any, keep_dims: bool = False, *, _semantic: Builder
 ) -> tensor | tuple[tensor, ...]:
-    """``input`` (a value or a tuple of them) combined along ``axis``, or wholly when it is None.
+    """``input`` (a block, or a tuple of blocks of one shape) combined along ``axis``, or wholly when it is None.
 
-    ``combine_fn`` is a jit function of (accumulators..., elements...) that must be associative.
+    ``combine_fn`` is a jit function of (accumulators..., elements...), scalars of the blocks' dtypes, that must be associative.
+    The result, a tuple for a tuple, has the same dtypes, without the dimension or, with ``keep_dims``, of size 1 there.
+    CompilationError for scalars, different shapes, an axis outside of the rank, and a ``combine_fn`` that gives other types.
     """
     b = _semantic
     values, several = _inputs(b, input)
@@ -94,7 +96,11 @@ def reduce(
 def associative_scan(
     input: Any, axis: int, combine_fn: Any, reverse: bool = False, *, _semantic: Builder
 ) -> tensor | tuple[tensor, ...]:
-    """The inclusive scan of ``input`` (a value or a tuple) along ``axis``, from the end when ``reverse``."""
+    """The inclusive scan of ``input`` (a block, or a tuple of blocks of one shape) along ``axis``, from the end when ``reverse``.
+
+    ``combine_fn``: as for :func:`reduce`.  The result, a tuple for a tuple, has the same shape and dtypes.  CompilationError for
+    scalars, different shapes, an axis outside of the rank, and a ``combine_fn`` that gives other types.
+    """
     b = _semantic
     values, several = _inputs(b, input)
     axis = normalize_axis(axis, len(dimensions(values[0])))

@@ -115,12 +115,12 @@ def dot_scaled(
     *,
     _semantic: Builder,
 ) -> tensor:
-    """``(lhs * lhs_scale) @ (rhs * rhs_scale) + acc`` in fp32, over M x K and K x N (batched over a third).
+    """``(lhs * lhs_scale) @ (rhs * rhs_scale) + acc`` in fp32, blocks of M x K and K x N (with a batch before them).
 
     Formats: ``e2m1`` (two in a uint8, the first in the low bits, along K unless ``k_pack`` is false), ``e4m3``,
     ``e5m2`` (fp8 or uint8), ``bf16``, ``fp16``.  Scales are e8m0 in uint8 of M x K/32 and N x K/32, or None.
     Where the target has no such instruction, operands are converted to bf16 (to fp16 when one of them is).
-    With ``fast_math`` the scale 0xFF need not give NaN.
+    With ``fast_math`` the scale 0xFF need not give NaN.  CompilationError for other formats, dtypes and shapes.
     """
     b = _semantic
     left = _operand(b, "lhs", lhs, lhs_scale, lhs_format, lhs_k_pack)

@@ -61,13 +61,21 @@ def _extremum(b: Builder, which: str, x: Any, y: Any, propagate_nan: object) -> 
 
 @builtin
 def maximum(x: Any, y: Any, propagate_nan: PropagateNan = PropagateNan.NONE, *, _semantic: Builder) -> tensor:
-    """The larger of ``x`` and ``y``, elementwise."""
+    """The larger of ``x`` and ``y``, elementwise: promoted to one dtype, broadcast to one shape.
+
+    Of a NaN and a number it gives the number, with ``propagate_nan=PropagateNan.ALL`` NaN.  CompilationError for pointers and
+    for shapes that do not broadcast.
+    """
     return _extremum(_semantic, "max", x, y, propagate_nan)
 
 
 @builtin
 def minimum(x: Any, y: Any, propagate_nan: PropagateNan = PropagateNan.NONE, *, _semantic: Builder) -> tensor:
-    """The smaller of ``x`` and ``y``, elementwise."""
+    """The smaller of ``x`` and ``y``, elementwise: promoted to one dtype, broadcast to one shape.
+
+    Of a NaN and a number it gives the number, with ``propagate_nan=PropagateNan.ALL`` NaN.  CompilationError for pointers and
+    for shapes that do not broadcast.
+    """
     return _extremum(_semantic, "min", x, y, propagate_nan)
 
 
@@ -75,7 +83,10 @@ def minimum(x: Any, y: Any, propagate_nan: PropagateNan = PropagateNan.NONE, *, 
 def clamp(
     x: Any, min: Any, max: Any, propagate_nan: PropagateNan = PropagateNan.NONE, *, _semantic: Builder
 ) -> tensor:
-    """``x`` held between ``min`` and ``max``; undefined when ``min > max``."""
+    """``x`` held between ``min`` and ``max``, elementwise: promoted to one dtype, broadcast to one shape; undefined when ``min > max``.
+
+    ``propagate_nan``: as for :func:`maximum`.  CompilationError for pointers and for shapes that do not broadcast.
+    """
     b = _semantic
     nan = _check_nan(propagate_nan)
     x, low, high = operands_of_three(b, "clamp", x, min, max)
@@ -86,7 +97,11 @@ def clamp(
 
 @builtin
 def where(condition: Any, x: Any, y: Any, *, _semantic: Builder) -> tensor:
-    """``x`` where ``condition`` is true, else ``y``; both are computed everywhere.  Pointers too."""
+    """``x`` where ``condition`` (compared with 0 if it is not int1) is true, else ``y``, elementwise; both are computed everywhere.
+
+    ``x`` and ``y`` are numbers promoted to one dtype, or pointers of one type; all three are broadcast to one shape.
+    CompilationError for a pointer beside another type, and for shapes that do not broadcast.
+    """
     b = _semantic
     truth = convert(b, value_of(b, condition), t.int1)
     x, y = operands(b, "where", x, y, pointers=True)

@@ -190,14 +190,17 @@ def _shape_arguments(values: Sequence[Any]) -> Any:
 
 @builtin
 def broadcast(input: tensor, other: tensor, *, _semantic: Builder) -> tuple[tensor, tensor]:
-    """Both values in their common shape."""
+    """Both values in their common shape, each of its own dtype; CompilationError for shapes that do not broadcast."""
     return broadcast_pair(_semantic, value_of(_semantic, input), value_of(_semantic, other))
 
 
 @member
 @builtin
 def broadcast_to(input: Any, *shape: Any, _semantic: Builder) -> tensor:
-    """``input`` stretched to ``shape``."""
+    """``input`` stretched to ``shape`` (constexpr ints, as one tuple or one by one), of its dtype.
+
+    Dimensions of size 1 are stretched, missing leading ones added; CompilationError where another size differs.
+    """
     b = _semantic
     return stretch(b, value_of(b, input), check_shape(b, _shape_arguments(shape)))
 
@@ -205,7 +208,10 @@ def broadcast_to(input: Any, *shape: Any, _semantic: Builder) -> tensor:
 @member
 @builtin
 def reshape(input: tensor, *shape: Any, can_reorder: bool = False, _semantic: Builder) -> tensor:
-    """``input`` in another shape, row-major; with ``can_reorder`` in any order."""
+    """``input`` in another ``shape`` (constexpr ints), row-major, of its dtype; with ``can_reorder`` its elements in any order.
+
+    CompilationError for another number of elements.
+    """
     wanted = _shape_arguments(shape)
     checked = check_shape(_semantic, wanted) if wanted else ()
     return reshape_to(_semantic, value_of(_semantic, input), checked, reorder=can_reorder)
@@ -214,7 +220,7 @@ def reshape(input: tensor, *shape: Any, can_reorder: bool = False, _semantic: Bu
 @member
 @builtin
 def view(input: tensor, *shape: Any, _semantic: Builder) -> tensor:
-    """``input`` in another shape, elements in any order."""
+    """``input`` in another ``shape`` (constexpr ints), of its dtype, elements in any order; CompilationError for another number of elements."""
     checked = check_shape(_semantic, _shape_arguments(shape))
     return reshape_to(_semantic, value_of(_semantic, input), checked, reorder=True)
 
@@ -233,7 +239,10 @@ def permute_to(b: Builder, x: tensor, order: Sequence[int]) -> tensor:
 @member
 @builtin
 def permute(input: tensor, *dims: Any, _semantic: Builder) -> tensor:
-    """The dimensions of ``input`` in the order ``dims``."""
+    """The dimensions of ``input`` in the order ``dims`` (constexpr ints, negative ones from the end), of its dtype.
+
+    CompilationError for dimensions that are no permutation.
+    """
     rank = len(dimensions(input))
     order = [normalize_axis(d, rank) for d in _shape_arguments(dims)]
     return permute_to(_semantic, input, order)
@@ -242,7 +251,10 @@ def permute(input: tensor, *dims: Any, _semantic: Builder) -> tensor:
 @member
 @builtin
 def trans(input: tensor, *dims: Any, _semantic: Builder) -> tensor:
-    """The last two dimensions exchanged, or the dimensions in the order ``dims``."""
+    """The last two dimensions of ``input`` exchanged, or its dimensions in the order ``dims`` (constexpr ints), of its dtype.
+
+    CompilationError for fewer than two dimensions, and for ``dims`` that are no permutation.
+    """
     rank = len(dimensions(input))
     if rank < 2 and not dims:
         raise CompilationError(f"trans needs at least two dimensions, got {input.type}")
@@ -253,7 +265,10 @@ def trans(input: tensor, *dims: Any, _semantic: Builder) -> tensor:
 @member
 @builtin
 def expand_dims(input: Any, axis: Any, *, _semantic: Builder) -> tensor:
-    """New dimensions of size 1 at ``axis``, one or several, counted in the result."""
+    """New dimensions of size 1 at ``axis`` (a constexpr int or several, counted in the result), of the dtype of ``input``.
+
+    CompilationError for an axis that is outside of the result's rank or given twice.
+    """
     x = value_of(_semantic, input)
     axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
     rank = len(dimensions(x)) + len(axes)
@@ -269,7 +284,10 @@ def expand_dims(input: Any, axis: Any, *, _semantic: Builder) -> tensor:
 def cat(
     input: tensor, other: tensor, can_reorder: bool = False, dim: int = 0, *, _semantic: Builder
 ) -> tensor:
-    """Two blocks one after the other along ``dim``; with ``can_reorder`` (rank 1) in any order."""
+    """Two blocks of one type one after the other along ``dim``, whose size doubles; with ``can_reorder`` (rank 1) in any order.
+
+    CompilationError for different shapes or dtypes.
+    """
     b = _semantic
     if input.type is not other.type:
         raise CompilationError(f"cat needs two values of one type, got {input.type} and {other.type}")
@@ -302,14 +320,20 @@ def join_pair(b: Builder, x: tensor, y: tensor) -> tensor:
 
 @builtin
 def join(a: Any, b: Any, *, _semantic: Builder) -> tensor:
-    """``a`` and ``b`` along a new last dimension of size 2."""
+    """``a`` and ``b`` along a new last dimension of size 2: promoted to one dtype, broadcast to one shape; of scalars a block of 2.
+
+    CompilationError for shapes that do not broadcast.
+    """
     return join_pair(_semantic, value_of(_semantic, a), value_of(_semantic, b))
 
 
 @member
 @builtin
 def split(a: tensor, *, _semantic: Builder) -> tuple[tensor, tensor]:
-    """The two halves along the last dimension, whose size is 2."""
+    """The two halves along the last dimension, whose size is 2: blocks without it (scalars, of rank 1), of the dtype of ``a``.
+
+    CompilationError for another size.
+    """
     shape = dimensions(a)
     if not shape or shape[-1] != 2:
         raise CompilationError(f"split needs a last dimension of size 2, got {a.type}")

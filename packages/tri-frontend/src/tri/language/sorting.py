@@ -107,7 +107,10 @@ def best(x, k: constexpr, descending: constexpr):
 @member
 @jit
 def sort(x, dim: constexpr = None, descending: constexpr = 0):
-    """``x`` sorted along its last dimension, upwards, or downwards with ``descending``."""
+    """``x`` sorted along its last dimension, upwards, or downwards with ``descending``: of the same shape and dtype.
+
+    CompileTimeAssertionFailure for another ``dim``.
+    """
     static_assert(
         is_last(dim, len(x.shape)), "sort works along the last dimension; permute the others behind it"
     )
@@ -116,9 +119,10 @@ def sort(x, dim: constexpr = None, descending: constexpr = 0):
 
 @jit
 def topk(x, k: constexpr, dim: constexpr = None, descending: constexpr = True):
-    """The ``k`` (a power of two) largest along the last dimension, sorted downwards; else smallest, upwards.
+    """The ``k`` (a power of two) largest along the last dimension, sorted downwards; else smallest, upwards: that dimension is ``k``.
 
-    Where fewer than all are chosen, narrow dtypes widen to 32 bits, as in :func:`max`.
+    Where fewer than all are chosen, narrow dtypes widen to 32 bits, as in :func:`max`.  CompileTimeAssertionFailure for
+    another ``dim``, and for a ``k`` that is no power of two up to the dimension's size.
     """
     static_assert(
         is_last(dim, len(x.shape)), "topk works along the last dimension; permute the others behind it"
@@ -131,7 +135,10 @@ def topk(x, k: constexpr, dim: constexpr = None, descending: constexpr = True):
 
 @jit
 def bitonic_merge(x, dim: constexpr = None, descending: constexpr = 0):
-    """``x``, whose last dimension rises and then falls (or the reverse), sorted along it."""
+    """``x``, whose last dimension rises and then falls (or the reverse), sorted along it: of the same shape and dtype.
+
+    ``descending`` sorts downwards.  Of other sequences the order is undefined; CompileTimeAssertionFailure for another ``dim``.
+    """
     static_assert(is_last(dim, len(x.shape)), "bitonic_merge works along the last dimension")
     return reshape(
         merge(reshape(x, cube_of(x.numel)), bits_of(x.shape, len(x.shape) - 1), descending), x.shape

@@ -11,6 +11,7 @@ from tri.language import types as t
 from tri.language.builtin import constexpr_function, member
 from tri.language.constexpr import constexpr
 from tri.language.creation import full
+from tri.language.debug import static_assert
 from tri.language.loops import static_range
 from tri.language.math import exp, fdiv
 from tri.language.reductions import associative_scan, lane_indices, reduce
@@ -87,21 +88,25 @@ def without(shape: Any, dim: int) -> list[int]:
 @member
 @jit
 def cdiv(x, div):
-    """``x / div``, rounded up, of non-negative integers."""
+    """``x / div``, rounded up, elementwise, of non-negative integers promoted to one dtype; CompilationError for floats."""
     return (x + (div - 1)) // div
 
 
 @member
 @jit
 def sigmoid(x):
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``, elementwise, in the shape and dtype of ``x`` (fp32 or fp64); CompilationError for other dtypes."""
     return 1 / (1 + exp(-x))
 
 
 @member
 @jit
 def softmax(x, dim=None, *, keep_dims: constexpr = None, ieee_rounding: constexpr = False):
-    """The softmax along ``dim`` (the first by default)."""
+    """The softmax along ``dim`` (the first by default) of floats, in the shape of ``x``: fp32, of fp64 fp64.
+
+    ``ieee_rounding`` rounds its division to nearest even; ``keep_dims`` changes nothing.  CompilationError for integers and for a
+    ``dim`` outside of the rank.
+    """
     axis: constexpr = 0 if dim is None else dim
     z = x - max(x, axis, keep_dims=True)
     num = exp(z)
@@ -112,37 +117,43 @@ def softmax(x, dim=None, *, keep_dims: constexpr = None, ieee_rounding: constexp
 @member
 @jit
 def ravel(x, can_reorder: constexpr = False):
-    """``x`` with one dimension."""
+    """The elements of ``x``, of its dtype, as one dimension: row-major, with ``can_reorder`` in any order.
+
+    CompilationError for a Python number.
+    """
     return reshape(x, [x.numel], can_reorder=can_reorder)
 
 
 @jit
 def zeros(shape, dtype):
-    """A block of zeros."""
+    """A block of ``shape`` (constexpr ints) and ``dtype`` with 0 everywhere; CompilationError as of :func:`full`."""
     return full(shape, 0, dtype)
 
 
 @jit
 def zeros_like(input):
-    """Zeros of the shape and dtype of ``input``."""
+    """Zeros of the shape and dtype of ``input``; CompilationError for a Python number, which has none."""
     return full(input.shape, 0, input.dtype)
 
 
 @jit
 def squeeze(x, dim: constexpr):
-    """``x`` without dimension ``dim``, whose size is 1."""
+    """``x``, of its dtype, without dimension ``dim`` (constexpr), whose size is 1; CompilationError for another size."""
     return reshape(x, without(x.shape, dim))
 
 
 @jit
 def unsqueeze(x, dim: constexpr):
-    """``x`` with a new dimension of size 1 at ``dim``."""
+    """``x``, of its dtype, with a new dimension of size 1 at ``dim`` (constexpr), counted in the result; CompilationError outside of its rank."""
     return expand_dims(x, dim)
 
 
 @jit
 def swizzle2d(i, j, size_i, size_j, size_g):
-    """Index (i, j) of a row-major size_i x size_j grid, walked in column-major groups of size_g rows."""
+    """Index (i, j) of a row-major size_i x size_j grid, walked in column-major groups of size_g rows.
+
+    All are integers, scalars or blocks of one shape, and so is the pair that it gives; CompilationError for floats.
+    """
     ij = i * size_j + j
     group_size = size_g * size_j
     group = ij // group_size
@@ -236,7 +247,11 @@ def argmin_fast(value1, index1, value2, index2):
 @member
 @jit
 def sum(input, axis=None, keep_dims: constexpr = False, dtype: constexpr = None):
-    """The sum along ``axis`` (of all elements by default); narrow numbers add up in 32 bits, floats are rounded once."""
+    """The sum along ``axis`` (of all elements by default): without that dimension, with ``keep_dims`` of size 1 there.
+
+    Its dtype is ``dtype``, by default that of ``input``, but 32 bits for narrower integers; narrow floats add up in fp32 and are
+    rounded once.  CompilationError for a scalar and for an axis outside of its rank.
+    """
     result: constexpr = sum_dtype(dtype, input.dtype)
     wide = input.to(accumulator_dtype(result))
     return reduce(wide, axis, sum_combine, keep_dims=keep_dims).to(result)
@@ -245,14 +260,20 @@ def sum(input, axis=None, keep_dims: constexpr = False, dtype: constexpr = None)
 @member
 @jit
 def xor_sum(input, axis=None, keep_dims: constexpr = False):
-    """The exclusive or along ``axis`` of integers."""
+    """The exclusive or along ``axis`` (of all elements by default) of integers, of their dtype: without that dimension, or of size 1 there.
+
+    ``keep_dims`` keeps the dimension.  CompilationError for floats, a scalar and an axis outside of its rank.
+    """
     return reduce(input, axis, xor_combine, keep_dims=keep_dims)
 
 
 @member
 @jit
 def reduce_or(input, axis, keep_dims: constexpr = False):
-    """The inclusive or along ``axis`` of integers."""
+    """The inclusive or along ``axis`` (None: of all elements) of integers, of their dtype: without that dimension, or of size 1 there.
+
+    ``keep_dims`` keeps the dimension.  CompilationError for floats, a scalar and an axis outside of its rank.
+    """
     return reduce(input, axis, or_combine, keep_dims=keep_dims)
 
 
@@ -265,7 +286,12 @@ def max(
     return_indices_tie_break_left: constexpr = True,
     keep_dims: constexpr = False,
 ):
-    """The maximum along ``axis`` (at least 32 bits wide), with ``return_indices`` also where it stands."""
+    """The maximum along ``axis`` (of all elements by default): without that dimension, with ``keep_dims`` of size 1 there.
+
+    Narrow dtypes widen to int32 or fp32; a NaN loses to a number.  With ``return_indices`` a pair: the maximum in the dtype of
+    ``input``, where a NaN wins, and its int32 index, the lowest of equal ones unless ``return_indices_tie_break_left=False``.
+    CompilationError for a scalar and for an axis outside of its rank.
+    """
     if return_indices:
         pair = (input, lane_indices(input, axis))
         if return_indices_tie_break_left:
@@ -283,7 +309,12 @@ def min(
     return_indices_tie_break_left: constexpr = True,
     keep_dims: constexpr = False,
 ):
-    """The minimum along ``axis`` (at least 32 bits wide), with ``return_indices`` also where it stands."""
+    """The minimum along ``axis`` (of all elements by default): without that dimension, with ``keep_dims`` of size 1 there.
+
+    Narrow dtypes widen to int32 or fp32; a NaN loses to a number.  With ``return_indices`` a pair: the minimum in the dtype of
+    ``input``, where a NaN wins, and its int32 index, the lowest of equal ones unless ``return_indices_tie_break_left=False``.
+    CompilationError for a scalar and for an axis outside of its rank.
+    """
     if return_indices:
         pair = (input, lane_indices(input, axis))
         if return_indices_tie_break_left:
@@ -295,14 +326,22 @@ def min(
 @member
 @jit
 def argmax(input, axis, tie_break_left: constexpr = True, keep_dims: constexpr = False):
-    """The index along ``axis`` of the maximum."""
+    """The int32 index along ``axis`` (None: in the flattened block) of the maximum, or of a NaN: without that dimension, or of size 1 there.
+
+    Of equal elements the lowest index, with ``tie_break_left=False`` any; ``keep_dims`` keeps the dimension.  CompilationError
+    for a scalar and for an axis outside of its rank.
+    """
     return max(input, axis, True, tie_break_left, keep_dims)[1]
 
 
 @member
 @jit
 def argmin(input, axis, tie_break_left: constexpr = True, keep_dims: constexpr = False):
-    """The index along ``axis`` of the minimum."""
+    """The int32 index along ``axis`` (None: in the flattened block) of the minimum, or of a NaN: without that dimension, or of size 1 there.
+
+    Of equal elements the lowest index, with ``tie_break_left=False`` any; ``keep_dims`` keeps the dimension.  CompilationError
+    for a scalar and for an axis outside of its rank.
+    """
     return min(input, axis, True, tie_break_left, keep_dims)[1]
 
 
@@ -330,6 +369,12 @@ def bits_of(shape: Any, dim: int) -> int:
 
 
 @constexpr_function
+def has_dimension(dim: int | None, rank: int) -> bool:
+    """True if ``dim`` is a dimension of ``rank``, negative ones from the end; None is the last."""
+    return dim is None or -rank <= dim < rank
+
+
+@constexpr_function
 def last_or(dim: int | None, rank: int) -> int:
     """``dim`` counted from 0, the last one for None."""
     return rank - 1 if dim is None else dim % rank
@@ -343,14 +388,21 @@ def integer_of(element: t.dtype) -> t.dtype:
 
 @jit
 def interleave(a, b):
-    """The elements of ``a`` and ``b`` in turn along the last dimension."""
+    """The elements of ``a`` and ``b`` in turn along the last dimension, whose size doubles; of scalars a block of 2.
+
+    Both are promoted to one dtype and of the shape of ``a``; CompilationError where ``b`` does not broadcast to it.
+    """
     return reshape(join(a, b), interleaved_shape(a.shape))
 
 
 @member
 @jit
 def flip(x, dim: constexpr = None):
-    """``x`` with dimension ``dim`` (the last by default) reversed."""
+    """``x`` with dimension ``dim`` (constexpr; the last by default) reversed: of the same shape and dtype.
+
+    CompileTimeAssertionFailure for a dimension outside of its rank.
+    """
+    static_assert(has_dimension(dim, len(x.shape)), "flip's dim is outside of the rank of its block")
     axis: constexpr = last_or(dim, len(x.shape))
     y = reshape(x.to(integer_of(x.dtype), bitcast=True), split_dimension(x.shape, axis))
     # with both halves of a dimension xor-ed together, xor with one half gives the other
@@ -365,7 +417,11 @@ def flip(x, dim: constexpr = None):
 @member
 @jit
 def cumsum(input, axis=0, reverse: constexpr = False, dtype: constexpr = None):
-    """The running sum along ``axis``; narrow numbers add up in 32 bits, floats are rounded once."""
+    """The running sum along ``axis``, from the end with ``reverse``: of the shape of ``input``.
+
+    Its dtype is ``dtype``, by default that of ``input``, but 32 bits for narrower integers; narrow floats add up in fp32 and are
+    rounded once.  CompilationError for an axis outside of its rank.
+    """
     result: constexpr = sum_dtype(dtype, input.dtype)
     wide = input.to(accumulator_dtype(result))
     return associative_scan(wide, axis, sum_combine, reverse).to(result)
@@ -374,7 +430,11 @@ def cumsum(input, axis=0, reverse: constexpr = False, dtype: constexpr = None):
 @member
 @jit
 def cumprod(input, axis=0, reverse: constexpr = False, dtype: constexpr = None):
-    """The running product along ``axis``; narrow numbers are multiplied in 32 bits, floats are rounded once."""
+    """The running product along ``axis``, from the end with ``reverse``: of the shape of ``input``.
+
+    Its dtype is ``dtype``, by default that of ``input``, but 32 bits for narrower integers; narrow floats are multiplied in fp32
+    and rounded once.  CompilationError for an axis outside of its rank.
+    """
     result: constexpr = sum_dtype(dtype, input.dtype)
     wide = input.to(accumulator_dtype(result))
     return associative_scan(wide, axis, product_combine, reverse).to(result)

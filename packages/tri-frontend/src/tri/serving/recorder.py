@@ -31,7 +31,8 @@ _indexed: set[str] = set()
 def record(path: str | Path) -> Iterator[None]:
     """Add the versions that are launched inside the ``with`` block, in this process and those that it starts, to the manifest ``path``.
 
-    Versions that were launched before are known to their kernels and are not recorded.
+    Versions that were launched before are known to their kernels and are not recorded.  Launches go on where ``path``
+    cannot be written: that is a TriWarning, which ``warnings.simplefilter("error")`` makes one that raises.
     """
     before = knobs.assigned("RECORD")
     knobs.assign("RECORD", Path(path).absolute())

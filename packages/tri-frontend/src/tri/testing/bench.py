@@ -35,6 +35,7 @@ def do_bench(
     ``warmup`` and ``rep`` are milliseconds to spend; ``grad_to_none``: tensors whose ``grad`` is cleared before
     each run; ``quantiles``: those of the times instead (a number for one of them); ``return_mode``: ``mean``,
     ``median``, ``min``, ``max`` or ``all``.  The device is that of the kernels that ``fn`` launches, or of the arrays that it gives.
+    ValueError for another ``return_mode``, or a quantile outside of 0 to 1; what ``fn`` raises reaches the caller.
     """
     from tri_runtime.benchmark import do_bench as bench
 

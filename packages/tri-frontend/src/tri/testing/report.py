@@ -212,5 +212,9 @@ def _show(figure: Any) -> None:
 
 
 def perf_report(benchmarks: Benchmark | Sequence[Benchmark]) -> Callable[[Callable[..., Any]], Mark]:
-    """Measure the decorated function for ``benchmarks``: ``bench.run(print_data=True)``."""
+    """Measure the decorated function, once per point of ``benchmarks``, with ``bench.run(print_data=True)``.
+
+    The function gets the arguments that a benchmark names, and returns a number or ``(value, low, high)``; what it raises
+    ends the run.
+    """
     return lambda fn: Mark(fn, benchmarks)

@@ -45,8 +45,10 @@ class Heuristics(Wrapper):
 def heuristics(values: Mapping[str, Rule]) -> Callable[[Any], Heuristics]:
     """Compute the arguments in ``values``, options such as ``num_warps`` too, by functions of all by name::
 
-    @tri.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
-    @tri.jit
-    def kernel(x_ptr, n, BLOCK: tl.constexpr, EVEN: tl.constexpr): ...
+        @tri.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+        @tri.jit
+        def kernel(x_ptr, n, BLOCK: tl.constexpr, EVEN: tl.constexpr): ...
+
+    A rule sees the results of those before it; what one raises (KeyError for an argument that was not passed) ends the launch.
     """
     return lambda fn: Heuristics(fn, fn.arg_names, values)

@@ -57,7 +57,7 @@ def vector_access(registers: LinearLayout, shared: LinearLayout, max_width: int)
     """The widest aligned vectors, of at most ``max_width`` elements, between a register and a shared layout.
 
     A vector of ``2**v`` elements needs the low ``v`` offset bits to be set by registers alone.  Registers
-    that hold copies of others are in no group.
+    that hold copies of others are in no group.  ValueError where ``shared`` does not reach an output of ``registers``.
     """
     conversion = registers.invert_and_compose(shared)
     others = 0
@@ -91,7 +91,7 @@ def bank_conflicts(
 
     ``bitwidth`` is that of an element, ``max_vector_bits`` the widest access of a thread.  The first phase of
     the first vector tells all: the map being linear, others only differ by an xor, which swaps banks and rows
-    as wholes.
+    as wholes.  ValueError where ``shared`` does not reach an output of ``registers``.
     """
     access = vector_access(registers, shared, max(max_vector_bits // bitwidth, 1))
     vector_bytes = max(access.width * bitwidth // 8, 1)

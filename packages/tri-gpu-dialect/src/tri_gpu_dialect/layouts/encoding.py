@@ -278,5 +278,5 @@ def _layout_of(tensor_type: Any) -> LinearLayout:
 
 @lru_cache(maxsize=4096)
 def layout_for(enc: Encoding, shape: Shape) -> LinearLayout:
-    """``enc.linear_layout(shape)``, cached."""
+    """``enc.linear_layout(shape)``, cached; ValueError or VerificationError where it does not fit ``shape``."""
     return enc.linear_layout(shape)

@@ -39,7 +39,8 @@ def optimal_swizzle(
     """The layout ``offset -> coordinates`` through which ``source`` is converted to ``destination``.
 
     Both are surjective onto the same outputs; ``bitwidth`` is that of an element (8 or more).  Input bits
-    of ``block`` are left out: each block has shared memory of its own, and is converted by itself.
+    of ``block`` are left out: each block has shared memory of its own, and is converted by itself.  ValueError
+    where the outputs differ.
     """
     if source.outs != destination.outs:
         raise ValueError(f"outputs differ: {source.out_sizes} and {destination.out_sizes}")

@@ -205,595 +205,991 @@ __all__ = [
 ]
 
 def abs(arg0: _Any, /) -> tensor:
-    """libdevice's ``abs``: (fp32) -> fp32; (fp64) -> fp64; (int32) -> int32; (int64) -> int64."""
+    """libdevice's ``abs``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64; (int32) -> int32; (int64) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def acos(arg0: _Any, /) -> tensor:
-    """libdevice's ``acos``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``acos``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def acosh(arg0: _Any, /) -> tensor:
-    """libdevice's ``acosh``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``acosh``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def add_rd(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``add_rd``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``add_rd``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def add_rn(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``add_rn``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``add_rn``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def add_ru(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``add_ru``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``add_ru``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def add_rz(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``add_rz``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``add_rz``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def asin(arg0: _Any, /) -> tensor:
-    """libdevice's ``asin``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``asin``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def asinh(arg0: _Any, /) -> tensor:
-    """libdevice's ``asinh``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``asinh``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def atan(arg0: _Any, /) -> tensor:
-    """libdevice's ``atan``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``atan``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def atan2(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``atan2``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``atan2``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def atanh(arg0: _Any, /) -> tensor:
-    """libdevice's ``atanh``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``atanh``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def brev(arg0: _Any, /) -> tensor:
-    """libdevice's ``brev``: (int32) -> int32; (int64) -> int64."""
+    """libdevice's ``brev``, elementwise, over operands broadcast to one shape: (int32) -> int32; (int64) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def byte_perm(arg0: _Any, arg1: _Any, arg2: _Any, /) -> tensor:
-    """libdevice's ``byte_perm``: (int32, int32, int32) -> int32."""
+    """libdevice's ``byte_perm``, elementwise, over operands broadcast to one shape: (int32, int32, int32) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def cbrt(arg0: _Any, /) -> tensor:
-    """libdevice's ``cbrt``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``cbrt``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ceil(arg0: _Any, /) -> tensor:
-    """libdevice's ``ceil``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``ceil``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def clz(arg0: _Any, /) -> tensor:
-    """libdevice's ``clz``: (int32) -> int32; (int64) -> int32."""
+    """libdevice's ``clz``, elementwise, over operands broadcast to one shape: (int32) -> int32; (int64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def copysign(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``copysign``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``copysign``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def cos(arg0: _Any, /) -> tensor:
-    """libdevice's ``cos``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``cos``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def cosh(arg0: _Any, /) -> tensor:
-    """libdevice's ``cosh``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``cosh``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def cospi(arg0: _Any, /) -> tensor:
-    """libdevice's ``cospi``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``cospi``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def cyl_bessel_i0(arg0: _Any, /) -> tensor:
-    """libdevice's ``cyl_bessel_i0``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``cyl_bessel_i0``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def cyl_bessel_i1(arg0: _Any, /) -> tensor:
-    """libdevice's ``cyl_bessel_i1``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``cyl_bessel_i1``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def div_rd(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``div_rd``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``div_rd``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def div_rn(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``div_rn``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``div_rn``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def div_ru(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``div_ru``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``div_ru``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def div_rz(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``div_rz``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``div_rz``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2float_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2float_rd``: (fp64) -> fp32."""
+    """libdevice's ``double2float_rd``, elementwise, over operands broadcast to one shape: (fp64) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2float_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2float_rn``: (fp64) -> fp32."""
+    """libdevice's ``double2float_rn``, elementwise, over operands broadcast to one shape: (fp64) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2float_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2float_ru``: (fp64) -> fp32."""
+    """libdevice's ``double2float_ru``, elementwise, over operands broadcast to one shape: (fp64) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2float_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2float_rz``: (fp64) -> fp32."""
+    """libdevice's ``double2float_rz``, elementwise, over operands broadcast to one shape: (fp64) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2hiint(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2hiint``: (fp64) -> int32."""
+    """libdevice's ``double2hiint``, elementwise, over operands broadcast to one shape: (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2int_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2int_rd``: (fp64) -> int32."""
+    """libdevice's ``double2int_rd``, elementwise, over operands broadcast to one shape: (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2int_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2int_rn``: (fp64) -> int32."""
+    """libdevice's ``double2int_rn``, elementwise, over operands broadcast to one shape: (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2int_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2int_ru``: (fp64) -> int32."""
+    """libdevice's ``double2int_ru``, elementwise, over operands broadcast to one shape: (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2int_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2int_rz``: (fp64) -> int32."""
+    """libdevice's ``double2int_rz``, elementwise, over operands broadcast to one shape: (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2ll_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2ll_rd``: (fp64) -> int64."""
+    """libdevice's ``double2ll_rd``, elementwise, over operands broadcast to one shape: (fp64) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2ll_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2ll_rn``: (fp64) -> int64."""
+    """libdevice's ``double2ll_rn``, elementwise, over operands broadcast to one shape: (fp64) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2ll_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2ll_ru``: (fp64) -> int64."""
+    """libdevice's ``double2ll_ru``, elementwise, over operands broadcast to one shape: (fp64) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2ll_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2ll_rz``: (fp64) -> int64."""
+    """libdevice's ``double2ll_rz``, elementwise, over operands broadcast to one shape: (fp64) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2loint(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2loint``: (fp64) -> int32."""
+    """libdevice's ``double2loint``, elementwise, over operands broadcast to one shape: (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2uint_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2uint_rd``: (fp64) -> int32."""
+    """libdevice's ``double2uint_rd``, elementwise, over operands broadcast to one shape: (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2uint_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2uint_rn``: (fp64) -> int32."""
+    """libdevice's ``double2uint_rn``, elementwise, over operands broadcast to one shape: (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2uint_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2uint_ru``: (fp64) -> int32."""
+    """libdevice's ``double2uint_ru``, elementwise, over operands broadcast to one shape: (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2uint_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2uint_rz``: (fp64) -> int32."""
+    """libdevice's ``double2uint_rz``, elementwise, over operands broadcast to one shape: (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2ull_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2ull_rd``: (fp64) -> int64."""
+    """libdevice's ``double2ull_rd``, elementwise, over operands broadcast to one shape: (fp64) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2ull_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2ull_rn``: (fp64) -> int64."""
+    """libdevice's ``double2ull_rn``, elementwise, over operands broadcast to one shape: (fp64) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2ull_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2ull_ru``: (fp64) -> int64."""
+    """libdevice's ``double2ull_ru``, elementwise, over operands broadcast to one shape: (fp64) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double2ull_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``double2ull_rz``: (fp64) -> int64."""
+    """libdevice's ``double2ull_rz``, elementwise, over operands broadcast to one shape: (fp64) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def double_as_longlong(arg0: _Any, /) -> tensor:
-    """libdevice's ``double_as_longlong``: (fp64) -> int64."""
+    """libdevice's ``double_as_longlong``, elementwise, over operands broadcast to one shape: (fp64) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def erf(arg0: _Any, /) -> tensor:
-    """libdevice's ``erf``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``erf``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def erfc(arg0: _Any, /) -> tensor:
-    """libdevice's ``erfc``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``erfc``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def erfcinv(arg0: _Any, /) -> tensor:
-    """libdevice's ``erfcinv``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``erfcinv``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def erfcx(arg0: _Any, /) -> tensor:
-    """libdevice's ``erfcx``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``erfcx``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def erfinv(arg0: _Any, /) -> tensor:
-    """libdevice's ``erfinv``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``erfinv``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def exp(arg0: _Any, /) -> tensor:
-    """libdevice's ``exp``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``exp``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def exp10(arg0: _Any, /) -> tensor:
-    """libdevice's ``exp10``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``exp10``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def exp2(arg0: _Any, /) -> tensor:
-    """libdevice's ``exp2``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``exp2``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def expm1(arg0: _Any, /) -> tensor:
-    """libdevice's ``expm1``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``expm1``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fast_cosf(arg0: _Any, /) -> tensor:
-    """libdevice's ``fast_cosf``: (fp32) -> fp32."""
+    """libdevice's ``fast_cosf``, elementwise, over operands broadcast to one shape: (fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fast_dividef(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``fast_dividef``: (fp32, fp32) -> fp32."""
+    """libdevice's ``fast_dividef``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fast_exp10f(arg0: _Any, /) -> tensor:
-    """libdevice's ``fast_exp10f``: (fp32) -> fp32."""
+    """libdevice's ``fast_exp10f``, elementwise, over operands broadcast to one shape: (fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fast_expf(arg0: _Any, /) -> tensor:
-    """libdevice's ``fast_expf``: (fp32) -> fp32."""
+    """libdevice's ``fast_expf``, elementwise, over operands broadcast to one shape: (fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fast_log10f(arg0: _Any, /) -> tensor:
-    """libdevice's ``fast_log10f``: (fp32) -> fp32."""
+    """libdevice's ``fast_log10f``, elementwise, over operands broadcast to one shape: (fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fast_log2f(arg0: _Any, /) -> tensor:
-    """libdevice's ``fast_log2f``: (fp32) -> fp32."""
+    """libdevice's ``fast_log2f``, elementwise, over operands broadcast to one shape: (fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fast_logf(arg0: _Any, /) -> tensor:
-    """libdevice's ``fast_logf``: (fp32) -> fp32."""
+    """libdevice's ``fast_logf``, elementwise, over operands broadcast to one shape: (fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fast_powf(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``fast_powf``: (fp32, fp32) -> fp32."""
+    """libdevice's ``fast_powf``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fast_sinf(arg0: _Any, /) -> tensor:
-    """libdevice's ``fast_sinf``: (fp32) -> fp32."""
+    """libdevice's ``fast_sinf``, elementwise, over operands broadcast to one shape: (fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fast_tanf(arg0: _Any, /) -> tensor:
-    """libdevice's ``fast_tanf``: (fp32) -> fp32."""
+    """libdevice's ``fast_tanf``, elementwise, over operands broadcast to one shape: (fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fast_tanhf(arg0: _Any, /) -> tensor:
-    """libdevice's ``fast_tanhf``: (fp32) -> fp32."""
+    """libdevice's ``fast_tanhf``, elementwise, over operands broadcast to one shape: (fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fdim(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``fdim``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``fdim``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ffs(arg0: _Any, /) -> tensor:
-    """libdevice's ``ffs``: (int32) -> int32; (int64) -> int32."""
+    """libdevice's ``ffs``, elementwise, over operands broadcast to one shape: (int32) -> int32; (int64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def finitef(arg0: _Any, /) -> tensor:
-    """libdevice's ``finitef``: (fp32) -> int32."""
+    """libdevice's ``finitef``, elementwise, over operands broadcast to one shape: (fp32) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2int_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2int_rd``: (fp32) -> int32."""
+    """libdevice's ``float2int_rd``, elementwise, over operands broadcast to one shape: (fp32) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2int_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2int_rn``: (fp32) -> int32."""
+    """libdevice's ``float2int_rn``, elementwise, over operands broadcast to one shape: (fp32) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2int_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2int_ru``: (fp32) -> int32."""
+    """libdevice's ``float2int_ru``, elementwise, over operands broadcast to one shape: (fp32) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2int_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2int_rz``: (fp32) -> int32."""
+    """libdevice's ``float2int_rz``, elementwise, over operands broadcast to one shape: (fp32) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2ll_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2ll_rd``: (fp32) -> int64."""
+    """libdevice's ``float2ll_rd``, elementwise, over operands broadcast to one shape: (fp32) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2ll_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2ll_rn``: (fp32) -> int64."""
+    """libdevice's ``float2ll_rn``, elementwise, over operands broadcast to one shape: (fp32) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2ll_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2ll_ru``: (fp32) -> int64."""
+    """libdevice's ``float2ll_ru``, elementwise, over operands broadcast to one shape: (fp32) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2ll_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2ll_rz``: (fp32) -> int64."""
+    """libdevice's ``float2ll_rz``, elementwise, over operands broadcast to one shape: (fp32) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2uint_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2uint_rd``: (fp32) -> int32."""
+    """libdevice's ``float2uint_rd``, elementwise, over operands broadcast to one shape: (fp32) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2uint_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2uint_rn``: (fp32) -> int32."""
+    """libdevice's ``float2uint_rn``, elementwise, over operands broadcast to one shape: (fp32) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2uint_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2uint_ru``: (fp32) -> int32."""
+    """libdevice's ``float2uint_ru``, elementwise, over operands broadcast to one shape: (fp32) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2uint_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2uint_rz``: (fp32) -> int32."""
+    """libdevice's ``float2uint_rz``, elementwise, over operands broadcast to one shape: (fp32) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2ull_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2ull_rd``: (fp32) -> int64."""
+    """libdevice's ``float2ull_rd``, elementwise, over operands broadcast to one shape: (fp32) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2ull_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2ull_rn``: (fp32) -> int64."""
+    """libdevice's ``float2ull_rn``, elementwise, over operands broadcast to one shape: (fp32) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2ull_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2ull_ru``: (fp32) -> int64."""
+    """libdevice's ``float2ull_ru``, elementwise, over operands broadcast to one shape: (fp32) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float2ull_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``float2ull_rz``: (fp32) -> int64."""
+    """libdevice's ``float2ull_rz``, elementwise, over operands broadcast to one shape: (fp32) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float_as_int(arg0: _Any, /) -> tensor:
-    """libdevice's ``float_as_int``: (fp32) -> int32."""
+    """libdevice's ``float_as_int``, elementwise, over operands broadcast to one shape: (fp32) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def float_as_uint(arg0: _Any, /) -> tensor:
-    """libdevice's ``float_as_uint``: (fp32) -> int32."""
+    """libdevice's ``float_as_uint``, elementwise, over operands broadcast to one shape: (fp32) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def floor(arg0: _Any, /) -> tensor:
-    """libdevice's ``floor``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``floor``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fma(arg0: _Any, arg1: _Any, arg2: _Any, /) -> tensor:
-    """libdevice's ``fma``: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64."""
+    """libdevice's ``fma``, elementwise, over operands broadcast to one shape: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fma_rd(arg0: _Any, arg1: _Any, arg2: _Any, /) -> tensor:
-    """libdevice's ``fma_rd``: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64."""
+    """libdevice's ``fma_rd``, elementwise, over operands broadcast to one shape: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fma_rn(arg0: _Any, arg1: _Any, arg2: _Any, /) -> tensor:
-    """libdevice's ``fma_rn``: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64."""
+    """libdevice's ``fma_rn``, elementwise, over operands broadcast to one shape: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fma_ru(arg0: _Any, arg1: _Any, arg2: _Any, /) -> tensor:
-    """libdevice's ``fma_ru``: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64."""
+    """libdevice's ``fma_ru``, elementwise, over operands broadcast to one shape: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fma_rz(arg0: _Any, arg1: _Any, arg2: _Any, /) -> tensor:
-    """libdevice's ``fma_rz``: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64."""
+    """libdevice's ``fma_rz``, elementwise, over operands broadcast to one shape: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def fmod(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``fmod``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``fmod``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def hadd(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``hadd``: (int32, int32) -> int32; (uint32, uint32) -> uint32."""
+    """libdevice's ``hadd``, elementwise, over operands broadcast to one shape: (int32, int32) -> int32; (uint32, uint32) -> uint32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def hiloint2double(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``hiloint2double``: (int32, int32) -> fp64."""
+    """libdevice's ``hiloint2double``, elementwise, over operands broadcast to one shape: (int32, int32) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def hypot(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``hypot``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``hypot``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ilogb(arg0: _Any, /) -> tensor:
-    """libdevice's ``ilogb``: (fp32) -> int32; (fp64) -> int32."""
+    """libdevice's ``ilogb``, elementwise, over operands broadcast to one shape: (fp32) -> int32; (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def int2double_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``int2double_rn``: (int32) -> fp64."""
+    """libdevice's ``int2double_rn``, elementwise, over operands broadcast to one shape: (int32) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def int2float_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``int2float_rd``: (int32) -> fp32."""
+    """libdevice's ``int2float_rd``, elementwise, over operands broadcast to one shape: (int32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def int2float_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``int2float_rn``: (int32) -> fp32."""
+    """libdevice's ``int2float_rn``, elementwise, over operands broadcast to one shape: (int32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def int2float_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``int2float_ru``: (int32) -> fp32."""
+    """libdevice's ``int2float_ru``, elementwise, over operands broadcast to one shape: (int32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def int2float_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``int2float_rz``: (int32) -> fp32."""
+    """libdevice's ``int2float_rz``, elementwise, over operands broadcast to one shape: (int32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def int_as_float(arg0: _Any, /) -> tensor:
-    """libdevice's ``int_as_float``: (int32) -> fp32."""
+    """libdevice's ``int_as_float``, elementwise, over operands broadcast to one shape: (int32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def isfinited(arg0: _Any, /) -> tensor:
-    """libdevice's ``isfinited``: (fp64) -> int32."""
+    """libdevice's ``isfinited``, elementwise, over operands broadcast to one shape: (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def isinf(arg0: _Any, /) -> tensor:
-    """libdevice's ``isinf``: (fp32) -> int32; (fp64) -> int32."""
+    """libdevice's ``isinf``, elementwise, over operands broadcast to one shape: (fp32) -> int32; (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def isnan(arg0: _Any, /) -> tensor:
-    """libdevice's ``isnan``: (fp32) -> int32; (fp64) -> int32."""
+    """libdevice's ``isnan``, elementwise, over operands broadcast to one shape: (fp32) -> int32; (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def j0(arg0: _Any, /) -> tensor:
-    """libdevice's ``j0``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``j0``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def j1(arg0: _Any, /) -> tensor:
-    """libdevice's ``j1``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``j1``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def jn(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``jn``: (int32, fp64) -> fp64; (int32, fp32) -> fp32."""
+    """libdevice's ``jn``, elementwise, over operands broadcast to one shape: (int32, fp64) -> fp64; (int32, fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ldexp(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``ldexp``: (fp32, int32) -> fp32; (fp64, int32) -> fp64."""
+    """libdevice's ``ldexp``, elementwise, over operands broadcast to one shape: (fp32, int32) -> fp32; (fp64, int32) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def lgamma(arg0: _Any, /) -> tensor:
-    """libdevice's ``lgamma``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``lgamma``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ll2double_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``ll2double_rd``: (int64) -> fp64."""
+    """libdevice's ``ll2double_rd``, elementwise, over operands broadcast to one shape: (int64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ll2double_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``ll2double_rn``: (int64) -> fp64."""
+    """libdevice's ``ll2double_rn``, elementwise, over operands broadcast to one shape: (int64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ll2double_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``ll2double_ru``: (int64) -> fp64."""
+    """libdevice's ``ll2double_ru``, elementwise, over operands broadcast to one shape: (int64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ll2double_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``ll2double_rz``: (int64) -> fp64."""
+    """libdevice's ``ll2double_rz``, elementwise, over operands broadcast to one shape: (int64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ll2float_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``ll2float_rd``: (int64) -> fp32."""
+    """libdevice's ``ll2float_rd``, elementwise, over operands broadcast to one shape: (int64) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ll2float_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``ll2float_rn``: (int64) -> fp32."""
+    """libdevice's ``ll2float_rn``, elementwise, over operands broadcast to one shape: (int64) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ll2float_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``ll2float_ru``: (int64) -> fp32."""
+    """libdevice's ``ll2float_ru``, elementwise, over operands broadcast to one shape: (int64) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ll2float_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``ll2float_rz``: (int64) -> fp32."""
+    """libdevice's ``ll2float_rz``, elementwise, over operands broadcast to one shape: (int64) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def llrint(arg0: _Any, /) -> tensor:
-    """libdevice's ``llrint``: (fp32) -> int64; (fp64) -> int64."""
+    """libdevice's ``llrint``, elementwise, over operands broadcast to one shape: (fp32) -> int64; (fp64) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def llround(arg0: _Any, /) -> tensor:
-    """libdevice's ``llround``: (fp32) -> int64; (fp64) -> int64."""
+    """libdevice's ``llround``, elementwise, over operands broadcast to one shape: (fp32) -> int64; (fp64) -> int64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def log(arg0: _Any, /) -> tensor:
-    """libdevice's ``log``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``log``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def log10(arg0: _Any, /) -> tensor:
-    """libdevice's ``log10``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``log10``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def log1p(arg0: _Any, /) -> tensor:
-    """libdevice's ``log1p``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``log1p``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def log2(arg0: _Any, /) -> tensor:
-    """libdevice's ``log2``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``log2``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def logb(arg0: _Any, /) -> tensor:
-    """libdevice's ``logb``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``logb``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def longlong_as_double(arg0: _Any, /) -> tensor:
-    """libdevice's ``longlong_as_double``: (int64) -> fp64."""
+    """libdevice's ``longlong_as_double``, elementwise, over operands broadcast to one shape: (int64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def mul24(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``mul24``: (int32, int32) -> int32; (uint32, uint32) -> uint32."""
+    """libdevice's ``mul24``, elementwise, over operands broadcast to one shape: (int32, int32) -> int32; (uint32, uint32) -> uint32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def mul_rd(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``mul_rd``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``mul_rd``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def mul_rn(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``mul_rn``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``mul_rn``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def mul_ru(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``mul_ru``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``mul_ru``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def mul_rz(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``mul_rz``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``mul_rz``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def mulhi(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``mulhi``: (int32, int32) -> int32; (uint32, uint32) -> uint32; (int64, int64) -> int64; (uint64, uint64) -> uint64."""
+    """libdevice's ``mulhi``, elementwise, over operands broadcast to one shape: (int32, int32) -> int32; (uint32, uint32) -> uint32; (int64, int64) -> int64; (uint64, uint64) -> uint64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def nearbyint(arg0: _Any, /) -> tensor:
-    """libdevice's ``nearbyint``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``nearbyint``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def nextafter(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``nextafter``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``nextafter``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def norm3d(arg0: _Any, arg1: _Any, arg2: _Any, /) -> tensor:
-    """libdevice's ``norm3d``: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64."""
+    """libdevice's ``norm3d``, elementwise, over operands broadcast to one shape: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def norm4d(arg0: _Any, arg1: _Any, arg2: _Any, arg3: _Any, /) -> tensor:
-    """libdevice's ``norm4d``: (fp32, fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64, fp64) -> fp64."""
+    """libdevice's ``norm4d``, elementwise, over operands broadcast to one shape: (fp32, fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def normcdf(arg0: _Any, /) -> tensor:
-    """libdevice's ``normcdf``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``normcdf``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def normcdfinv(arg0: _Any, /) -> tensor:
-    """libdevice's ``normcdfinv``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``normcdfinv``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def popc(arg0: _Any, /) -> tensor:
-    """libdevice's ``popc``: (int32) -> int32; (int64) -> int32."""
+    """libdevice's ``popc``, elementwise, over operands broadcast to one shape: (int32) -> int32; (int64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def pow(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``pow``: (fp32, fp32) -> fp32; (fp32, int32) -> fp32; (fp64, fp64) -> fp64; (fp64, int32) -> fp64."""
+    """libdevice's ``pow``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp32, int32) -> fp32; (fp64, fp64) -> fp64; (fp64, int32) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def rcbrt(arg0: _Any, /) -> tensor:
-    """libdevice's ``rcbrt``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``rcbrt``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def rcp64h(arg0: _Any, /) -> tensor:
-    """libdevice's ``rcp64h``: (fp64) -> fp64."""
+    """libdevice's ``rcp64h``, elementwise, over operands broadcast to one shape: (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def rcp_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``rcp_rd``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``rcp_rd``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def rcp_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``rcp_rn``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``rcp_rn``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def rcp_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``rcp_ru``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``rcp_ru``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def rcp_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``rcp_rz``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``rcp_rz``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def remainder(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``remainder``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``remainder``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def rhadd(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``rhadd``: (int32, int32) -> int32; (uint32, uint32) -> uint32."""
+    """libdevice's ``rhadd``, elementwise, over operands broadcast to one shape: (int32, int32) -> int32; (uint32, uint32) -> uint32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def rhypot(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``rhypot``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``rhypot``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def rint(arg0: _Any, /) -> tensor:
-    """libdevice's ``rint``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``rint``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def rnorm3d(arg0: _Any, arg1: _Any, arg2: _Any, /) -> tensor:
-    """libdevice's ``rnorm3d``: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64."""
+    """libdevice's ``rnorm3d``, elementwise, over operands broadcast to one shape: (fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def rnorm4d(arg0: _Any, arg1: _Any, arg2: _Any, arg3: _Any, /) -> tensor:
-    """libdevice's ``rnorm4d``: (fp32, fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64, fp64) -> fp64."""
+    """libdevice's ``rnorm4d``, elementwise, over operands broadcast to one shape: (fp32, fp32, fp32, fp32) -> fp32; (fp64, fp64, fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def round(arg0: _Any, /) -> tensor:
-    """libdevice's ``round``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``round``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def rsqrt(arg0: _Any, /) -> tensor:
-    """libdevice's ``rsqrt``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``rsqrt``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def rsqrt_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``rsqrt_rn``: (fp32) -> fp32."""
+    """libdevice's ``rsqrt_rn``, elementwise, over operands broadcast to one shape: (fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def sad(arg0: _Any, arg1: _Any, arg2: _Any, /) -> tensor:
-    """libdevice's ``sad``: (int32, int32, uint32) -> int32; (uint32, uint32, uint32) -> uint32."""
+    """libdevice's ``sad``, elementwise, over operands broadcast to one shape: (int32, int32, uint32) -> int32; (uint32, uint32, uint32) -> uint32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def saturatef(arg0: _Any, /) -> tensor:
-    """libdevice's ``saturatef``: (fp32) -> fp32."""
+    """libdevice's ``saturatef``, elementwise, over operands broadcast to one shape: (fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def scalbn(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``scalbn``: (fp32, int32) -> fp32; (fp64, int32) -> fp64."""
+    """libdevice's ``scalbn``, elementwise, over operands broadcast to one shape: (fp32, int32) -> fp32; (fp64, int32) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def signbit(arg0: _Any, /) -> tensor:
-    """libdevice's ``signbit``: (fp32) -> int32; (fp64) -> int32."""
+    """libdevice's ``signbit``, elementwise, over operands broadcast to one shape: (fp32) -> int32; (fp64) -> int32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def sin(arg0: _Any, /) -> tensor:
-    """libdevice's ``sin``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``sin``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def sinh(arg0: _Any, /) -> tensor:
-    """libdevice's ``sinh``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``sinh``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def sinpi(arg0: _Any, /) -> tensor:
-    """libdevice's ``sinpi``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``sinpi``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def sqrt(arg0: _Any, /) -> tensor:
-    """libdevice's ``sqrt``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``sqrt``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def sqrt_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``sqrt_rd``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``sqrt_rd``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def sqrt_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``sqrt_rn``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``sqrt_rn``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def sqrt_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``sqrt_ru``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``sqrt_ru``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def sqrt_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``sqrt_rz``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``sqrt_rz``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def sub_rd(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``sub_rd``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``sub_rd``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def sub_rn(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``sub_rn``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``sub_rn``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def sub_ru(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``sub_ru``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``sub_ru``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def sub_rz(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``sub_rz``: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64."""
+    """libdevice's ``sub_rz``, elementwise, over operands broadcast to one shape: (fp32, fp32) -> fp32; (fp64, fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def tan(arg0: _Any, /) -> tensor:
-    """libdevice's ``tan``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``tan``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def tanh(arg0: _Any, /) -> tensor:
-    """libdevice's ``tanh``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``tanh``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def tgamma(arg0: _Any, /) -> tensor:
-    """libdevice's ``tgamma``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``tgamma``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def trunc(arg0: _Any, /) -> tensor:
-    """libdevice's ``trunc``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``trunc``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def uint2double_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``uint2double_rn``: (uint32) -> fp64."""
+    """libdevice's ``uint2double_rn``, elementwise, over operands broadcast to one shape: (uint32) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def uint2float_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``uint2float_rd``: (uint32) -> fp32."""
+    """libdevice's ``uint2float_rd``, elementwise, over operands broadcast to one shape: (uint32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def uint2float_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``uint2float_rn``: (uint32) -> fp32."""
+    """libdevice's ``uint2float_rn``, elementwise, over operands broadcast to one shape: (uint32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def uint2float_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``uint2float_ru``: (uint32) -> fp32."""
+    """libdevice's ``uint2float_ru``, elementwise, over operands broadcast to one shape: (uint32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def uint2float_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``uint2float_rz``: (uint32) -> fp32."""
+    """libdevice's ``uint2float_rz``, elementwise, over operands broadcast to one shape: (uint32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def uint_as_float(arg0: _Any, /) -> tensor:
-    """libdevice's ``uint_as_float``: (uint32) -> fp32."""
+    """libdevice's ``uint_as_float``, elementwise, over operands broadcast to one shape: (uint32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ull2double_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``ull2double_rd``: (uint64) -> fp64."""
+    """libdevice's ``ull2double_rd``, elementwise, over operands broadcast to one shape: (uint64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ull2double_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``ull2double_rn``: (uint64) -> fp64."""
+    """libdevice's ``ull2double_rn``, elementwise, over operands broadcast to one shape: (uint64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ull2double_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``ull2double_ru``: (uint64) -> fp64."""
+    """libdevice's ``ull2double_ru``, elementwise, over operands broadcast to one shape: (uint64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ull2double_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``ull2double_rz``: (uint64) -> fp64."""
+    """libdevice's ``ull2double_rz``, elementwise, over operands broadcast to one shape: (uint64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ull2float_rd(arg0: _Any, /) -> tensor:
-    """libdevice's ``ull2float_rd``: (uint64) -> fp32."""
+    """libdevice's ``ull2float_rd``, elementwise, over operands broadcast to one shape: (uint64) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ull2float_rn(arg0: _Any, /) -> tensor:
-    """libdevice's ``ull2float_rn``: (uint64) -> fp32."""
+    """libdevice's ``ull2float_rn``, elementwise, over operands broadcast to one shape: (uint64) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ull2float_ru(arg0: _Any, /) -> tensor:
-    """libdevice's ``ull2float_ru``: (uint64) -> fp32."""
+    """libdevice's ``ull2float_ru``, elementwise, over operands broadcast to one shape: (uint64) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def ull2float_rz(arg0: _Any, /) -> tensor:
-    """libdevice's ``ull2float_rz``: (uint64) -> fp32."""
+    """libdevice's ``ull2float_rz``, elementwise, over operands broadcast to one shape: (uint64) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def y0(arg0: _Any, /) -> tensor:
-    """libdevice's ``y0``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``y0``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def y1(arg0: _Any, /) -> tensor:
-    """libdevice's ``y1``: (fp32) -> fp32; (fp64) -> fp64."""
+    """libdevice's ``y1``, elementwise, over operands broadcast to one shape: (fp32) -> fp32; (fp64) -> fp64.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""
 
 def yn(arg0: _Any, arg1: _Any, /) -> tensor:
-    """libdevice's ``yn``: (int32, fp64) -> fp64; (int32, fp32) -> fp32."""
+    """libdevice's ``yn``, elementwise, over operands broadcast to one shape: (int32, fp64) -> fp64; (int32, fp32) -> fp32.
+
+    CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."""

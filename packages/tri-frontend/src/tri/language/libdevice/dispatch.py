@@ -108,7 +108,10 @@ def _function(name: str) -> Callable[..., tensor]:
 
     function.__name__ = function.__qualname__ = name
     shown = "; ".join(f"({', '.join(map(str, o))}) -> {r}" for o, r in SIGNATURES[name])
-    function.__doc__ = f"libdevice's ``{name}``: {shown}."
+    function.__doc__ = (
+        f"libdevice's ``{name}``, elementwise, over operands broadcast to one shape: {shown}.\n\n"
+        "CompilationError for dtypes that promote to none of these and for shapes that do not broadcast."
+    )
     return builtin(function)
 
 
