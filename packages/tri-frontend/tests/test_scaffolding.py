@@ -13,17 +13,18 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from tri.cli.app import app
-from tri.scaffolding import BackendProject, new_backend
+from tri.scaffolding import TIERS, BackendProject, new_backend
 from tri_core.errors import OptionError
 from tri_core.plugins import manager
 
 RANGES = dict.fromkeys(
-    ("tri-core", "tri-gpu-dialect", "tri-runtime", "tri-frontend", "tri-conformance"), ">=0.1,<0.2"
+    ("tri-core", "tri-gpu-dialect", "tri-runtime", "tri-backend-cpu", "tri-frontend", "tri-conformance"),
+    ">=0.1,<0.2",
 )
 
 
-def project(name: str) -> BackendProject:
-    return BackendProject(name=name, ranges=RANGES)
+def project(name: str, tier: str = "ttgir") -> BackendProject:
+    return BackendProject(name=name, ranges=RANGES, tier=tier)
 
 
 @pytest.mark.parametrize("name", ["", "A", "Acme", "a", "2x", "my-gpu", "my_gpu", "é1", "a" * 17, "a.b"])
@@ -49,9 +50,9 @@ def test_the_name_of_a_plugin_is_refused_with_its_owner(tmp_path: Path) -> None:
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.from_regex(r"[a-z][a-z0-9]{1,15}", fullmatch=True))
-def test_every_name_gives_files_that_parse(name: str) -> None:
-    made = project(name).files()
+@given(st.from_regex(r"[a-z][a-z0-9]{1,15}", fullmatch=True), st.sampled_from(list(TIERS)))
+def test_every_name_gives_files_that_parse(name: str, tier: str) -> None:
+    made = project(name, tier).files()
     assert f"src/tri_backend_{name}/plugin.py" in made
     assert {".github/workflows/ci.yml", ".gitignore", "LICENSE", f"src/tri_backend_{name}/py.typed"} <= set(
         made
@@ -63,7 +64,7 @@ def test_every_name_gives_files_that_parse(name: str) -> None:
         assert "{%" not in text
     table = tomllib.loads(made["pyproject.toml"])
     assert table["project"]["entry-points"]["tri"] == {name: f"tri_backend_{name}.plugin"}
-    assert "tri-core>=0.1,<0.2" in table["project"]["dependencies"]
+    assert {"tri-core>=0.1,<0.2", f"{TIERS[tier]}>=0.1,<0.2"} <= set(table["project"]["dependencies"])
     tomllib.loads(made[f"src/tri_backend_{name}/conformance.toml"])
 
 
@@ -99,13 +100,24 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert (folder / "README.md").read_text() == "mine"
 
 
+def test_an_unknown_tier_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["new-backend", "acme", "-d", str(tmp_path), "--tier", "ptx"])
+    assert result.exit_code
+    with pytest.raises(OptionError, match="no tier 'ptx'") as refused:
+        new_backend("acme", tmp_path, "ptx")
+    assert refused.value.remedy == "choose one of ttir, ttgir, llvm"
+    assert not any(tmp_path.iterdir())
+
+
 def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
     (tmp_path / "tri-backend-acme").mkdir()
     assert (new_backend("acme", tmp_path) / "pyproject.toml").is_file()
 
 
-def test_the_command_says_where_the_project_is(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["new-backend", "acme", "--directory", str(tmp_path / "new")])
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_command_says_where_the_project_is(tmp_path: Path, tier: str) -> None:
+    command = ["new-backend", "acme", "--directory", str(tmp_path / "new"), "--tier", tier]
+    result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert "tri-backend-acme" in result.output
     written = {
@@ -113,4 +125,4 @@ def test_the_command_says_where_the_project_is(tmp_path: Path) -> None:
         for p in (tmp_path / "new").rglob("*")
         if p.is_file()
     }
-    assert written == set(project("acme").files())
+    assert written == set(project("acme", tier).files())

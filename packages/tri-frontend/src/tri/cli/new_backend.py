@@ -17,10 +17,18 @@ def new_backend(
     directory: Annotated[
         Path, typer.Option("--directory", "-d", help="where the folder tri-backend-NAME is made")
     ] = Path(),
+    tier: Annotated[
+        str,
+        typer.Option(
+            "--tier",
+            "-t",
+            help="where kernels leave tri: ttir (tensors), ttgir (layouts and machine ops of a GPU), llvm (LLVM IR of a CPU)",
+        ),
+    ] = "ttgir",
 ) -> None:
     """Write tri-backend-NAME: a backend of a made-up device, complete with tests and CI, to make your own of."""
     from tri.scaffolding import new_backend as write
 
-    folder = write(name, directory)
+    folder = write(name, directory, tier)
     typer.echo(f"{folder} is a working backend: cd there, and run `nox` (pip install nox) for its checks.")
     typer.echo("docs/backends.md of tri's repository says how to make it that of your device.")

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tri.scaffolding.backend_project import BackendProject, new_backend
+from tri.scaffolding.backend_project import TIERS, BackendProject, new_backend
 
-__all__ = ["BackendProject", "new_backend"]
+__all__ = ["TIERS", "BackendProject", "new_backend"]

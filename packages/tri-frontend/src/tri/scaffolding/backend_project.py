@@ -1,7 +1,8 @@
 """A new backend out of the templates beside this file.
 
-The folder ``backend`` holds the project as it will be, each file as a Jinja template (or as it is, without the
-suffix); :data:`_PLACES` names the folders that are called otherwise there.
+The folder ``backend`` holds the project of tier ``ttgir`` as it will be, each file as a Jinja template (or as it is,
+without the suffix); :meth:`BackendProject._place` names what is called otherwise there.  A folder for each other tier
+holds what differs, and :data:`_COMMON` names what all have.
 """
 
 from __future__ import annotations
@@ -21,12 +22,30 @@ from tri_core.lazy_dataclasses import dataclass
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["BackendProject", "new_backend"]
+__all__ = ["TIERS", "BackendProject", "new_backend"]
 
-_TEMPLATES = Path(__file__).with_name("backend")
+_TEMPLATES = Path(__file__).parent
+_FIRST = "backend"
 _SUFFIX = ".jinja"
-#: packages of tri that a generated backend requires, or tests itself with
-_REQUIRED = ("tri-core", "tri-gpu-dialect", "tri-runtime", "tri-frontend", "tri-conformance")
+#: level of the IR at which kernels leave tri -> the package that a backend starts from there, beside those of every backend
+TIERS = {"ttir": "tri-runtime", "ttgir": "tri-gpu-dialect", "llvm": "tri-backend-cpu"}
+#: packages of tri that every generated backend requires, or tests itself with
+_REQUIRED = ("tri-core", "tri-runtime", "tri-frontend", "tri-conformance")
+#: what every tier has of the first folder
+_COMMON = frozenset(
+    {
+        "CHANGELOG.md.jinja",
+        "LICENSE",
+        "github/workflows/ci.yml.jinja",
+        "gitignore.jinja",
+        "noxfile.py.jinja",
+        "pyproject.toml.jinja",
+        "src/package/__init__.py.jinja",
+        "src/package/py.typed",
+        "tests/kernels.py.jinja",
+        "tests/test_conformance.py.jinja",
+    }
+)
 #: names that mean something else where a backend's name is written
 _RESERVED = frozenset({"sim", "tri", "tt", "ttg"})
 _NAME = re.compile(r"[a-z][a-z0-9]{1,15}")
@@ -39,10 +58,12 @@ class BackendProject:
     ``name``: 2 to 16 lower-case letters and digits, a letter first, which becomes part of the names of the
     distribution, the module, the target, the dialect and the classes; OptionError for any other.
     ``ranges``: version specifiers of the packages of tri, by distribution.
+    ``tier``: where kernels leave tri, one of :data:`TIERS`; OptionError for any other.
     """
 
     name: str
     ranges: Mapping[str, str]
+    tier: str = "ttgir"
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -50,11 +71,14 @@ class BackendProject:
                 f"a backend cannot be called {self.name!r}",
                 remedy="name it with 2 to 16 lower-case letters and digits, a letter first: acme, npu2",
             )
+        if self.tier not in TIERS:
+            raise OptionError(f"there is no tier {self.tier!r}", remedy=f"choose one of {', '.join(TIERS)}")
 
     @classmethod
-    def of_installed(cls, name: str) -> Self:
+    def of_installed(cls, name: str, tier: str = "ttgir") -> Self:
         """The project for the installed versions; OptionError when one is missing, or ``name`` is taken."""
-        made = cls(name=name, ranges={package: _range(package) for package in _REQUIRED})
+        packages = dict.fromkeys((*_REQUIRED, TIERS.get(tier, "tri-core")))
+        made = cls(name=name, ranges={package: _range(package) for package in packages}, tier=tier)
         owner = _owner(name)
         if owner:
             raise OptionError(f"the name {name!r} is taken: {owner}", remedy="choose another name")
@@ -70,18 +94,29 @@ class BackendProject:
         """The made-up device that the project starts with."""
         return f"{self.name[0]}1"
 
+    @property
+    def target(self) -> str:
+        """The target on which the project's tests run kernels, or compile them where it needs a driver."""
+        return self.name if self.tier == "llvm" else f"{self.name}:{self.architecture}"
+
     def files(self) -> dict[str, str]:
         """The text of each file, by its path below the project's folder, in order."""
-        environment = _environment()
+        environment, variables = _environment(), self._variables()
         found = {}
-        for path in sorted(p for p in _TEMPLATES.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
-            inside = path.relative_to(_TEMPLATES).as_posix()
+        for inside, path in self._templates().items():
             if path.suffix == _SUFFIX:
-                text = environment.get_template(inside).render(self._variables())
+                text = environment.get_template(path.relative_to(_TEMPLATES).as_posix()).render(variables)
             else:
                 text = path.read_text(encoding="utf-8")
             found[self._place(inside.removesuffix(_SUFFIX))] = text
-        return found
+        return dict(sorted(found.items()))
+
+    def _templates(self) -> dict[str, Path]:
+        """Templates of the tier, by their paths in their folder."""
+        first = _inside(_TEMPLATES / _FIRST)
+        if self.tier == "ttgir":
+            return first
+        return {name: first[name] for name in _COMMON} | _inside(_TEMPLATES / self.tier)
 
     def _variables(self) -> dict[str, object]:
         return {
@@ -89,6 +124,8 @@ class BackendProject:
             "title": self.name.capitalize(),
             "constant": self.name.upper(),
             "arch": self.architecture,
+            "target": self.target,
+            "tier": self.tier,
             "ranges": self.ranges,
             "api": HOOKSPEC_API,
         }
@@ -119,12 +156,21 @@ class BackendProject:
         return written
 
 
-def new_backend(name: str, directory: Path) -> Path:
-    """Write ``tri-backend-NAME`` into ``directory``, for the installed versions of tri; gives its folder."""
-    project = BackendProject.of_installed(name)
+def new_backend(name: str, directory: Path, tier: str = "ttgir") -> Path:
+    """Write ``tri-backend-NAME`` of ``tier`` into ``directory``, for the installed versions of tri; gives its folder.
+
+    OptionError as :class:`BackendProject`.
+    """
+    project = BackendProject.of_installed(name, tier)
     folder = directory / project.distribution
     project.write(folder)
     return folder
+
+
+def _inside(folder: Path) -> dict[str, Path]:
+    """The files of ``folder``, by their paths in it."""
+    files = (p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    return {path.relative_to(folder).as_posix(): path for path in sorted(files)}
 
 
 @functools.cache
