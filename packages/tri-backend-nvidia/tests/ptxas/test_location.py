@@ -154,6 +154,35 @@ def test_the_files_are_asked(fakes: Fakes) -> None:
         ptxas(None, "sm_72")
 
 
+def test_only_their_versions_are_asked_where_releases_tell(
+    fakes: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[Path]()
+
+    def architectures(place: Path) -> frozenset[str]:
+        asked.append(place)
+        return architectures_of_ptxas(place)
+
+    monkeypatch.setattr(location, "architectures_of_ptxas", architectures)
+    for name in ("sm_75", "sm_90a", "sm_120f"):
+        ptxas(None, name)
+    assert asked == []
+    ptxas(None, "sm_70")
+    assert asked == list(fakes.values())
+    # a release that is newer than what is written here
+    fakes[13, 5, 37].write_text("#!/bin/sh\necho V14.0.1\n")
+    ptxas.cache_clear()
+    assert ptxas(None, "sm_90a") == fakes[13, 5, 37]
+    assert asked == 2 * list(fakes.values())
+
+
+@pytest.mark.parametrize("version", [(12, 8, 93), (12, 9, 86), (13, 0, 88), (13, 5, 37)])
+def test_releases_tell_what_their_ptxas_knows(version: tuple[int, ...]) -> None:
+    silent = Installed(Path("/silent/ptxas"), version)
+    assert {name for name in ARCHITECTURES if silent.knows(name)} == ARCHITECTURES.keys() & KNOWN[version]
+    assert not Installed(Path("/silent/ptxas"), (12, 12)).is_of_known_release()
+
+
 def test_cache_keys_follow(fakes: Fakes) -> None:
     old, new = fakes.values()
     assert identity("sm_70")["ptxas"] == tools.version_of(PTXAS, old)

@@ -14,7 +14,8 @@ import operator
 import reprlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType
+from enum import Enum, auto
+from types import CodeType, FunctionType
 from typing import Any
 
 __all__ = [
@@ -56,30 +57,70 @@ def _has_default(field: dataclasses.Field[Any]) -> bool:
 
 
 def constructor(cls: type, fields: Fields, *, is_frozen: bool) -> Callable[..., None]:
-    """``__init__`` of ``cls``: assigns ``fields`` in order, then calls ``__post_init__`` if there is one."""
+    """``__init__`` of ``cls``: assigns ``fields`` in order, then calls ``__post_init__`` if there is one.
+
+    Compiling is most of what a class costs: its code is that of the first class of this form, with other names.
+    """
+    form = tuple((f.init, f.kw_only, _filling(f)) for f in fields)
+    code = _renamed(_code(form, is_frozen, hasattr(cls, "__post_init__")), [f.name for f in fields])
     taken = [f for f in fields if f.init]
-    keyword = [_parameter(f) for f in taken if f.kw_only]
-    parameters = [*(_parameter(f) for f in taken if not f.kw_only), *(["*", *keyword] if keyword else [])]
-    body = [
-        *_assignments(fields, is_frozen),
-        *(["self.__post_init__()"] if hasattr(cls, "__post_init__") else []),
-    ]
-    text = f"def __init__(self, {', '.join(parameters)}):\n " + "\n ".join(body or ["pass"])
-    names: dict[str, Any] = {"__dataclass_set__": object.__setattr__, "__dataclass_made__": _factory()}
-    names |= {f"__dataclass_default_{f.name}": f.default for f in fields if f.default is not _MISSING}
-    names |= {
-        f"__dataclass_make_{f.name}": f.default_factory for f in fields if f.default_factory is not _MISSING
-    }
-    exec(_code(text), names)
-    function: Callable[..., None] = names.pop("__init__")
+    positional = [_given(f) for f in taken if not f.kw_only and _has_default(f)]
+    keyword = {f.name: _given(f) for f in taken if f.kw_only and _has_default(f)}
+    names = {"set_field": object.__setattr__, "MADE": _factory()}
+    names |= {f"make_{number}": f.default_factory for number, f in enumerate(fields)}
+    function = FunctionType(code, names, "__init__", tuple(positional))
+    function.__kwdefaults__ = keyword or None
     function.__annotations__ = {**{f.name: f.type for f in taken}, "return": None}
     return _named(function, cls)
 
 
+class _Filling(Enum):
+    """How a field gets its value where the caller gives none."""
+
+    NEVER = auto()
+    BY_DEFAULT = auto()
+    BY_FACTORY = auto()
+
+
+def _filling(field: dataclasses.Field[Any]) -> _Filling:
+    if field.default is not _MISSING:
+        return _Filling.BY_DEFAULT
+    return _Filling.NEVER if field.default_factory is _MISSING else _Filling.BY_FACTORY
+
+
+def _given(field: dataclasses.Field[Any]) -> object:
+    """The default of the parameter of ``field``."""
+    return _factory() if field.default is _MISSING else field.default
+
+
+#: of fields in order: whether the constructor takes them, by keyword alone, and how they are filled else
+_Form = tuple[tuple[bool, bool, _Filling], ...]
+
+
 @functools.lru_cache(maxsize=1024)
-def _code(text: str) -> CodeType:
-    """``text`` compiled: classes whose fields have the same names and the same kinds of defaults share it."""
-    return compile(text, "<string>", "exec")
+def _code(form: _Form, is_frozen: bool, has_more: bool) -> CodeType:
+    """Code of a constructor whose fields are called ``field_0``, ``field_1``; ``has_more``: it calls ``__post_init__``."""
+    keyword = [_parameter(n, how) for n, (taken, alone, how) in enumerate(form) if taken and alone]
+    parameters = [_parameter(n, how) for n, (taken, alone, how) in enumerate(form) if taken and not alone]
+    parameters += ["*", *keyword] if keyword else []
+    body = [*_assignments(form, is_frozen), *(["self.__post_init__()"] if has_more else [])]
+    text = f"def __init__(self, {', '.join(parameters)}):\n " + "\n ".join(body or ["pass"])
+    made = compile(text, "<string>", "exec")
+    return next(each for each in made.co_consts if isinstance(each, CodeType))
+
+
+def _renamed(code: CodeType, fields: Sequence[str]) -> CodeType:
+    """``code`` with the names of ``fields`` in place of ``field_0`` and its like, as variables, attributes and texts."""
+    names = {f"field_{number}": sys.intern(name) for number, name in enumerate(fields)}
+
+    def renamed(before: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(names.get(each, each) if type(each) is str else each for each in before)
+
+    return code.replace(
+        co_varnames=renamed(code.co_varnames),
+        co_names=renamed(code.co_names),
+        co_consts=renamed(code.co_consts),
+    )
 
 
 @functools.cache
@@ -91,23 +132,21 @@ def _factory() -> object:
     return default
 
 
-def _parameter(field: dataclasses.Field[Any]) -> str:
-    if field.default is not _MISSING:
-        return f"{field.name}=__dataclass_default_{field.name}"
-    return f"{field.name}=__dataclass_made__" if field.default_factory is not _MISSING else field.name
+def _parameter(number: int, filling: _Filling) -> str:
+    return f"field_{number}" if filling is _Filling.NEVER else f"field_{number}=None"
 
 
-def _assignments(fields: Fields, is_frozen: bool) -> Iterator[str]:
-    for field in fields:
-        name, make = field.name, f"__dataclass_make_{field.name}()"
-        if field.default_factory is not _MISSING:
-            value = f"{make} if {name} is __dataclass_made__ else {name}" if field.init else make
-        elif field.init:
+def _assignments(form: _Form, is_frozen: bool) -> Iterator[str]:
+    for number, (taken, _, filling) in enumerate(form):
+        name, make = f"field_{number}", f"make_{number}()"
+        if filling is _Filling.BY_FACTORY:
+            value = f"{make} if {name} is MADE else {name}" if taken else make
+        elif taken:
             value = name
         else:
             # the class has its default, if there is one
             continue
-        yield f"__dataclass_set__(self, {name!r}, {value})" if is_frozen else f"self.{name} = {value}"
+        yield f"set_field(self, {name!r}, {value})" if is_frozen else f"self.{name} = {value}"
 
 
 def representation(cls: type, fields: Fields) -> Callable[[Any], str]:

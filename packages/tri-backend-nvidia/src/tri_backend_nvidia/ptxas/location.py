@@ -9,12 +9,18 @@ import functools
 import logging
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tri_backend_nvidia.architectures import ARCHITECTURES
 from tri_backend_nvidia.ptxas.faults import Version, faults
 from tri_backend_nvidia.ptxas.sound import sound
-from tri_backend_nvidia.ptxas.version import architectures_of_ptxas, newest_ptx, version_of_ptxas
+from tri_backend_nvidia.ptxas.version import (
+    architectures_of_ptxas,
+    newest_ptx,
+    oldest_capability,
+    version_of_ptxas,
+)
 from tri_backend_nvidia.tools import Tool, find, find_all, version_of
 from tri_core import knobs
 from tri_core.api import ToolchainError
@@ -46,8 +52,16 @@ class Installed:
     def knows(self, architecture: str) -> bool:
         """True if it supports ``architecture``: this name, and the version of PTX that goes with it."""
         row, ptx = ARCHITECTURES.get(architecture), newest_ptx(self.version)
-        reads = row is None or ptx is None or row.ptx <= ptx
-        return reads and (not self.architectures or architecture in self.architectures)
+        if row is not None and ptx is not None and row.ptx > ptx:
+            return False
+        if self.architectures:
+            return architecture in self.architectures
+        oldest = oldest_capability(self.version)
+        return row is None or oldest is None or row.capability >= oldest
+
+    def is_of_known_release(self) -> bool:
+        """True if what it knows is known without asking it."""
+        return oldest_capability(self.version) is not None
 
     def taken(self, driver: int | None) -> bool:
         """True if a driver for CUDA ``driver`` loads its cubins: those of its own major version, and of older
@@ -80,12 +94,9 @@ def ptxas(override: str | None = None, architecture: str | None = None) -> Path:
 
 def _best(places: Sequence[Path], architecture: str | None) -> Path:
     driver = _driver()
-    installed = [
-        Installed(
-            place, version_of_ptxas(place), architectures_of_ptxas(place) if architecture else frozenset()
-        )
-        for place in places
-    ]
+    installed = [Installed(place, version_of_ptxas(place)) for place in places]
+    if architecture is not None and not _is_told_by_releases(installed, architecture):
+        installed = [replace(each, architectures=architectures_of_ptxas(each.place)) for each in installed]
     found = preferred(installed, driver, architecture)
     if not found.taken(driver):
         logger.warning(
@@ -96,6 +107,12 @@ def _best(places: Sequence[Path], architecture: str | None) -> Path:
             f"pip install nvidia-cuda-nvcc-cu{driver}",
         )
     return found.place
+
+
+def _is_told_by_releases(installed: Sequence[Installed], architecture: str) -> bool:
+    """True if one of ``installed`` knows ``architecture`` and none has to be asked: its answer takes four times as long as its version."""
+    all_known = architecture in ARCHITECTURES and all(each.is_of_known_release() for each in installed)
+    return all_known and any(each.knows(architecture) for each in installed)
 
 
 def preferred(
