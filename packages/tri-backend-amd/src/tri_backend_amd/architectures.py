@@ -9,7 +9,7 @@ import difflib
 
 from tri_backend_amd.mfma.forms import Form, forms
 from tri_backend_amd.options import AmdOptions
-from tri_backend_amd.processors import FAMILIES, GONE, PROCESSORS, Family, Processor
+from tri_backend_amd.processors import DEVICE_KIND, FAMILIES, GONE, PROCESSORS, Family, Processor
 from tri_backend_amd.target_ids import checked_modes, llvm_features
 from tri_backend_amd.wmma import forms as wmma
 from tri_core.api import (
@@ -32,7 +32,6 @@ __all__ = [
     "target",
 ]
 
-DEVICE_KIND = "hip"
 TRIPLE = "amdgcn-amd-amdhsa"
 #: ROCm 5.3 and later load version 5
 CODE_OBJECT_VERSION = 500

@@ -33,7 +33,7 @@ TRI_REQUIRES = {"tri-gpu-dialect": ">=0.4,<0.5", "tri-runtime": ">=0.4,<0.5"}
 @hookimpl
 def tri_backends() -> Sequence[BackendInfo]:
     """One backend, ``amd``, for devices of kind ``hip``."""
-    from tri_backend_amd.architectures import ARCHITECTURES, DEVICE_KIND
+    from tri_backend_amd.processors import DEVICE_KIND, PROCESSORS
 
     return [
         BackendInfo(
@@ -41,7 +41,7 @@ def tri_backends() -> Sequence[BackendInfo]:
             device_kinds=(DEVICE_KIND,),
             runtime=DEVICE_KIND,
             priority=20,
-            architectures=tuple(ARCHITECTURES),
+            architectures=tuple(PROCESSORS),
             description="AMD GPUs through AMDGPU code objects and HIP",
             tuning_options=frozenset(("waves_per_eu", "matrix_instr_nonkdim", "kpack", "xcds")),
         )

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from tri_core.lazy_dataclasses import dataclass
 
-__all__ = ["FAMILIES", "GONE", "PROCESSORS", "Family", "Processor", "versions"]
+__all__ = ["DEVICE_KIND", "FAMILIES", "GONE", "PROCESSORS", "Family", "Processor", "versions"]
+
+#: the kind of their devices
+DEVICE_KIND = "hip"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,6 @@ from tri_backend_cpu.options import CpuOptions
 from tri_core import forks
 from tri_core.api import DeviceInfo, LLVMTarget, Target, TargetError, TargetKey, TargetSpec
 from tri_core.lazy_dataclasses import dataclass
-from tri_runtime.loader import loadable_triple
 
 __all__ = [
     "ARCHITECTURES",
@@ -108,6 +107,9 @@ _llvm = forks.RLock()
 def _host() -> _Host:
     with _llvm:
         import llvmlite.binding as llvm
+
+        # who only asks for the architectures, as each compile for another backend does, imports no runtime
+        from tri_runtime.loader import loadable_triple
 
         triple = loadable_triple(llvm.get_process_triple())
         known = sorted(llvm.get_host_cpu_features().items())

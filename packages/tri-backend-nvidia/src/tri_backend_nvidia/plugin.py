@@ -164,16 +164,18 @@ def tri_lowering(table: LoweringTable, target: Target, options: CommonOptions) -
     if target.key.backend != "nvidia":
         return
     from tri_backend_nvidia.mma.rules import add_rules
-    from tri_backend_nvidia.tcgen05 import rules as tensor_memory
-    from tri_backend_nvidia.tcgen05 import scaled_rules
     from tri_backend_nvidia.tma import rules as tma
     from tri_gpu_dialect.lowering import add_constant_offsets
 
     add_constant_offsets(table)  # loads and stores add 24 bits
     add_rules(table, target)
     tma.add_rules(table, target)
-    tensor_memory.add_rules(table, target)
-    scaled_rules.add_rules(table, target)
+    if target.has("tcgen05"):
+        from tri_backend_nvidia.tcgen05 import rules as tensor_memory
+        from tri_backend_nvidia.tcgen05 import scaled_rules
+
+        tensor_memory.add_rules(table, target)
+        scaled_rules.add_rules(table, target)
 
 
 @hookimpl

@@ -14,7 +14,6 @@ import operator
 import reprlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum, auto
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -61,7 +60,7 @@ def constructor(cls: type, fields: Fields, *, is_frozen: bool) -> Callable[..., 
 
     Compiling is most of what a class costs: its code is that of the first class of this form, with other names.
     """
-    form = tuple((f.init, f.kw_only, _filling(f)) for f in fields)
+    form = tuple((f.init, f.kw_only, f.default_factory is not _MISSING) for f in fields)
     code = _renamed(_code(form, is_frozen, hasattr(cls, "__post_init__")), [f.name for f in fields])
     taken = [f for f in fields if f.init]
     positional = [_given(f) for f in taken if not f.kw_only and _has_default(f)]
@@ -74,34 +73,20 @@ def constructor(cls: type, fields: Fields, *, is_frozen: bool) -> Callable[..., 
     return _named(function, cls)
 
 
-class _Filling(Enum):
-    """How a field gets its value where the caller gives none."""
-
-    NEVER = auto()
-    BY_DEFAULT = auto()
-    BY_FACTORY = auto()
-
-
-def _filling(field: dataclasses.Field[Any]) -> _Filling:
-    if field.default is not _MISSING:
-        return _Filling.BY_DEFAULT
-    return _Filling.NEVER if field.default_factory is _MISSING else _Filling.BY_FACTORY
-
-
 def _given(field: dataclasses.Field[Any]) -> object:
     """The default of the parameter of ``field``."""
     return _factory() if field.default is _MISSING else field.default
 
 
-#: of fields in order: whether the constructor takes them, by keyword alone, and how they are filled else
-_Form = tuple[tuple[bool, bool, _Filling], ...]
+#: of fields in order: whether the constructor takes them, by keyword alone, and whether a factory makes them else
+_Form = tuple[tuple[bool, bool, bool], ...]
 
 
 @functools.lru_cache(maxsize=1024)
 def _code(form: _Form, is_frozen: bool, has_more: bool) -> CodeType:
-    """Code of a constructor whose fields are called ``field_0``, ``field_1``; ``has_more``: it calls ``__post_init__``."""
-    keyword = [_parameter(n, how) for n, (taken, alone, how) in enumerate(form) if taken and alone]
-    parameters = [_parameter(n, how) for n, (taken, alone, how) in enumerate(form) if taken and not alone]
+    """Code of a constructor whose fields are called ``field_0``, ``field_1``, without defaults; ``has_more``: it calls ``__post_init__``."""
+    keyword = [f"field_{n}" for n, (taken, alone, _) in enumerate(form) if taken and alone]
+    parameters = [f"field_{n}" for n, (taken, alone, _) in enumerate(form) if taken and not alone]
     parameters += ["*", *keyword] if keyword else []
     body = [*_assignments(form, is_frozen), *(["self.__post_init__()"] if has_more else [])]
     text = f"def __init__(self, {', '.join(parameters)}):\n " + "\n ".join(body or ["pass"])
@@ -132,14 +117,10 @@ def _factory() -> object:
     return default
 
 
-def _parameter(number: int, filling: _Filling) -> str:
-    return f"field_{number}" if filling is _Filling.NEVER else f"field_{number}=None"
-
-
 def _assignments(form: _Form, is_frozen: bool) -> Iterator[str]:
-    for number, (taken, _, filling) in enumerate(form):
+    for number, (taken, _, has_factory) in enumerate(form):
         name, make = f"field_{number}", f"make_{number}()"
-        if filling is _Filling.BY_FACTORY:
+        if has_factory:
             value = f"{make} if {name} is MADE else {name}" if taken else make
         elif taken:
             value = name

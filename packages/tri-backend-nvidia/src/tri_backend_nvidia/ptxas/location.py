@@ -95,7 +95,7 @@ def ptxas(override: str | None = None, architecture: str | None = None) -> Path:
 def _best(places: Sequence[Path], architecture: str | None) -> Path:
     driver = _driver()
     installed = [Installed(place, version_of_ptxas(place)) for place in places]
-    if architecture is not None and not _is_told_by_releases(installed, architecture):
+    if architecture is not None and not _releases_suffice(installed, architecture):
         installed = [replace(each, architectures=architectures_of_ptxas(each.place)) for each in installed]
     found = preferred(installed, driver, architecture)
     if not found.taken(driver):
@@ -109,7 +109,7 @@ def _best(places: Sequence[Path], architecture: str | None) -> Path:
     return found.place
 
 
-def _is_told_by_releases(installed: Sequence[Installed], architecture: str) -> bool:
+def _releases_suffice(installed: Sequence[Installed], architecture: str) -> bool:
     """True if one of ``installed`` knows ``architecture`` and none has to be asked: its answer takes four times as long as its version."""
     all_known = architecture in ARCHITECTURES and all(each.is_of_known_release() for each in installed)
     return all_known and any(each.knows(architecture) for each in installed)
