@@ -152,6 +152,18 @@ class _Dialect(Protocol):
     Attribute: type[Any]
 
 
+class _Keys:
+    """The attribute ``keys`` of the encoding ``cls``, made when it is first asked for: a kernel has few of all encodings."""
+
+    def __init__(self, cls: type[Encoding], renamed: Mapping[str, str]) -> None:
+        self.cls, self.renamed = cls, renamed
+
+    def __get__(self, instance: object, owner: type[Encoding]) -> tuple[tuple[str, str], ...]:
+        names = [f.name for f in dataclasses.fields(self.cls)]  # type: ignore[arg-type]  # a dataclass by contract
+        made = self.cls.keys = tuple((self.renamed.get(name, _camel(name)), name) for name in names)
+        return made
+
+
 E = TypeVar("E", bound=Encoding)
 _classes: dict[str, type[Encoding]] = {}
 _attributes: dict[Encoding, ir.Attribute] = {}
@@ -171,8 +183,7 @@ def encoding(
             raise InternalError(f"encoding {full!r} is registered twice")
         body = {"__annotations__": {"fields": Any}, "__doc__": cls.__doc__, "__module__": cls.__module__}
         cls.attribute = type(f"{cls.__name__}Attr", (dialect.Attribute,), body, name=name)
-        names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]  # a dataclass by contract
-        cls.keys = tuple((keys.get(name, _camel(name)), name) for name in names)
+        cls.keys = _Keys(cls, keys)  # type: ignore[assignment]  # gives what the attribute is declared as
         _classes[full] = cls
         return cls
 
