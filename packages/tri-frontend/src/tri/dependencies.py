@@ -177,7 +177,7 @@ def _text(value: Any) -> str:
 def _own_text(value: Any) -> str:
     name = f"{portable_name(value.__module__)}.{value.__qualname__}"
     if isinstance(value, Kernel):
-        return f"{name} {value.noinline} {value.debug} {captured(value.python_function, cells=False)}\n{value.src}"
+        return f"{value.level}{name} {value.noinline} {value.debug} {captured(value.python_function, cells=False)}\n{value.src}"
     if is_aggregate_class(value):
         return f"{name} {[(n, getattr(t, '__qualname__', str(t))) for n, t in value.__tri_fields__.items()]}"
     return f"{value.__qualname__}\n{source_text(value)}\n{captured(value)}"

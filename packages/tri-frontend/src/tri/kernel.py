@@ -15,7 +15,9 @@ from tri.callables import CallableServices, JITCallable
 from tri.declarations import Declaration, KernelParameter, PlainName
 
 if TYPE_CHECKING:
+    from tri.compiler.builder import Builder
     from tri_core.compiler import CompiledKernel
+    from tri_core.options import CommonOptions
     from tri_core.target import Target
 
 __all__ = ["OPTIONS", "Kernel", "KernelLauncher", "KernelParameter", "KernelServices", "KernelVersions"]
@@ -141,6 +143,8 @@ class Kernel(JITCallable):
     """A function that is compiled, with what its decorator said: the options are those of :func:`tri.jit`."""
 
     services: ClassVar[KernelServices]
+    #: level of the language that the kernel is written in, where that is not :mod:`tri.language`: part of its key
+    level: ClassVar[str] = ""
 
     def __init__(
         self,
@@ -212,6 +216,12 @@ class Kernel(JITCallable):
             )
             for num, p in enumerate(self.signature.parameters.values())
         ]
+
+    def make_builder(self, target: Target, options: CommonOptions) -> Builder:
+        """The object through which the kernel's module is emitted."""
+        from tri.compiler.builder import Builder
+
+        return Builder(target, options)
 
     @property
     def signature_text(self) -> str:

@@ -18,6 +18,7 @@ from tri_core.api import (
     StageResult,
     Target,
 )
+from tri_core.ir.markers import EXPLICIT
 from tri_core.ir.regions import verify_regions
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
@@ -30,6 +31,8 @@ from tri_gpu_dialect.transforms.layout.coalesce import Coalesce
 from tri_gpu_dialect.transforms.layout.convert_triton_to_tritongpu import ConvertTritonToTritonGPU
 from tri_gpu_dialect.transforms.layout.optimize_thread_locality import OptimizeThreadLocality
 from tri_gpu_dialect.transforms.layout.remove_layout_conversions import RemoveLayoutConversions
+from tri_gpu_dialect.transforms.layout.resolve_auto_layouts import ResolveAutoLayouts
+from tri_gpu_dialect.transforms.layout.verify_layouts import VerifyLayouts
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.transforms.memory.fit_shared_memory import FitSharedMemory
 from tri_gpu_dialect.transforms.memory.fold_comparisons import FoldComparisons
@@ -38,6 +41,9 @@ from tri_gpu_dialect.transforms.memory.stage_dot_operands import StageDotOperand
 from tri_gpu_dialect.transforms.pipeline.passes import pipeline_passes
 
 __all__ = ["threads_per_warp", "ttgir_passes", "ttgir_stage"]
+
+#: the anchor behind which memory gets its places, whoever chose the layouts
+_ALLOCATE = "ttgir.allocate"
 
 
 def threads_per_warp(target: Target, options: CommonOptions) -> int:
@@ -115,7 +121,7 @@ def _memory_passes(policy: DefaultPolicy) -> list[Pass | Anchor]:
         Anchor("ttgir.end"),
         # nothing may move or make shared memory once it has its place
         FitSharedMemory(measures=measures),
-        Anchor("ttgir.allocate"),
+        Anchor(_ALLOCATE),
         AllocateSharedMemory(measures=measures),
         InsertBarriers(measures=measures),
         Anchor("ttgir.barriers"),
@@ -157,7 +163,8 @@ class _Run:
 
     def __call__(self, module: ir.Module, context: StageContext) -> StageResult:
         verify_regions(module.operation)
-        self.passes.run("ttgir", module, context)
+        passes = _explicit(self.passes) if EXPLICIT in module.operation.attributes else self.passes
+        passes.run("ttgir", module, context)
         return StageResult(
             artifact=module,
             resources={"shared": module_int(module, "ttg.shared"), **_tensor_memory(module)},
@@ -169,6 +176,14 @@ class _Run:
                 **({"schedule": how} if (how := schedule_of(module)) else {}),
             },
         )
+
+
+def _explicit(passes: PassList) -> PassList:
+    """The passes for a module whose author chose its layouts: they are checked, and memory gets its places."""
+    start = next(
+        i for i, step in enumerate(passes.steps) if isinstance(step, Anchor) and step.name == _ALLOCATE
+    )
+    return PassList([ResolveAutoLayouts(), VerifyLayouts(), *passes.steps[start:]])
 
 
 def _tensor_memory(module: ir.Module) -> dict[str, int]:

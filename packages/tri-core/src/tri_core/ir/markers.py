@@ -27,6 +27,7 @@ __all__ = [
     "ASKED",
     "CHOSEN",
     "ENTERED",
+    "EXPLICIT",
     "FACTOR",
     "KEPT",
     "ONE_INDEX",
@@ -134,6 +135,11 @@ ONE_INDEX = marker(
 )  # fmt: skip
 for _fact in ("divisibility", "contiguity", "constancy", "pointer_range"):
     marker(f"tt.{_fact}", "what has this by what the program says", written=("frontend",), read=("analysis",))
+
+EXPLICIT = marker(
+    "tt.explicit", "modules whose author chose all layouts and buffers: no optimising pass runs on them",
+    written=("frontend",), read=("stage",),
+)  # fmt: skip
 
 # --- what passes say to each other ------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
+from tri_core.ir.markers import EXPLICIT
 from tri_core.ir.regions import verify_regions
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
@@ -57,6 +58,8 @@ def ttir_stage(
     )
 
     def run(module: ir.Module, context: StageContext) -> StageResult:
+        if EXPLICIT in module.operation.attributes:
+            return StageResult(artifact=module)
         passes.run("ttir", module, context)
         # a pass of its owner's may have rewritten what declares nothing
         verify_regions(module.operation)

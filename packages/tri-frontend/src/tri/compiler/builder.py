@@ -59,8 +59,10 @@ def ir_type(type_: t.dtype) -> ir.Type:
 
 
 def _make_type(type_: t.dtype) -> ir.Type:
+    if isinstance(type_, t.foreign_type):
+        return type_.make_ir_type()
     if isinstance(type_, t.block_type):
-        return ir.RankedTensorType.get(type_.shape, ir_type(type_.element_ty))
+        return type_.make_ir_type() or ir.RankedTensorType.get(type_.shape, ir_type(type_.element_ty))
     if isinstance(type_, t.tensor_descriptor_type):
         return _descriptor_type(type_.block_type)
     if isinstance(type_, t.pointer_type):

@@ -14,7 +14,6 @@ from tri.compiler import (  # noqa: F401  they register the rules
     members,
     operators,
 )
-from tri.compiler.builder import Builder
 from tri.compiler.functions import make_kernel
 from tri.context import compiling
 
@@ -32,7 +31,7 @@ _FRAMES = 4000
 
 def build_module(source: ASTSource, target: Target, options: CommonOptions) -> ir.Module:
     """TTIR of ``source``: its kernel, with every call expanded."""
-    builder = Builder(target, options)
+    builder = source.fn.make_builder(target, options)
     # jit functions may call themselves with other constexprs, and each call takes a dozen frames of ours
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(limit + _FRAMES)

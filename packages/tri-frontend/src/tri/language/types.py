@@ -6,7 +6,7 @@ import enum
 import math
 import re
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 __all__ = [
     "ALL_DTYPES",
@@ -22,6 +22,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "foreign_type",
     "int1",
     "int8",
     "int16",
@@ -335,6 +336,14 @@ class const:
     """Annotate a pointer parameter with it when the kernel only reads through it."""
 
 
+class foreign_type(dtype):
+    """A type that a dialect brings to the language; it makes its own IR type."""
+
+    def make_ir_type(self) -> Any:
+        """The MLIR type, in the current context."""
+        raise NotImplementedError
+
+
 class block_type(dtype):
     """A tensor of ``shape`` (a tuple of positive ints) with elements of ``element_ty``."""
 
@@ -375,6 +384,10 @@ class block_type(dtype):
     def is_block(self) -> bool:
         """True."""
         return True
+
+    def make_ir_type(self) -> Any:
+        """The MLIR type where a dialect's kind of block has one of its own; None: a plain tensor type."""
+        return None
 
     def get_block_shapes(self) -> tuple[int, ...]:
         """The shape."""

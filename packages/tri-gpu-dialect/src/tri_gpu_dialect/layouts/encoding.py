@@ -38,6 +38,7 @@ __all__ = [
     "encoding",
     "layout_for",
     "of",
+    "places_alike",
     "registered",
 ]
 
@@ -291,3 +292,8 @@ def _layout_of(tensor_type: Any) -> LinearLayout:
 def layout_for(enc: Encoding, shape: Shape) -> LinearLayout:
     """``enc.linear_layout(shape)``, cached; ValueError or VerificationError where it does not fit ``shape``."""
     return enc.linear_layout(shape)
+
+
+def places_alike(left: Encoding, right: Encoding, shape: Shape) -> bool:
+    """True if both place a tensor of ``shape`` in the same registers of the same threads."""
+    return left == right or layout_for(left, shape) == layout_for(right, shape)

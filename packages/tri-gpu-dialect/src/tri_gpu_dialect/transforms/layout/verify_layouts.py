@@ -27,7 +27,7 @@ from tri_gpu_dialect.dialect.partitions import partition_blocks, warp_counts
 from tri_gpu_dialect.edit import all_ops, functions, module_int
 from tri_gpu_dialect.encodings import Linear, PaddedShared, SharedLinear
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout, dim_names, layout_for, of
-from tri_gpu_dialect.layouts.encoding import MALFORMED, Encoding, SharedEncoding, decode
+from tri_gpu_dialect.layouts.encoding import MALFORMED, Encoding, SharedEncoding, decode, places_alike
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import shape_of, tensor_info
 
@@ -239,8 +239,7 @@ def _wrong_size(type_: ir.Type, sizes: dict[str, int]) -> str | None:
 def _same(left: Encoding, right: Encoding | None, value: ir.Value) -> bool:
     if right is None:
         return False
-    shape = shape_of(value.type)
-    return left == right or layout_for(left, shape) == layout_for(right, shape)
+    return places_alike(left, right, shape_of(value.type))
 
 
 def _control(op: ir.Operation) -> str | None:

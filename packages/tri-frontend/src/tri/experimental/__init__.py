@@ -1,0 +1,3 @@
+"""Parts of the language that may still change."""
+
+from __future__ import annotations

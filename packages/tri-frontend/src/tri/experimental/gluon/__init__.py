@@ -1,0 +1,20 @@
+"""Gluon, the explicit level: kernels that say layouts, shared memory and barriers by hand.
+
+The language itself, ``tri.experimental.gluon.language``, comes with the package ``tri-gpu-dialect``.
+"""
+
+from __future__ import annotations
+
+from tri.experimental.gluon.kernel import GluonASTSource, GluonJITFunction, jit
+from tri.language.aggregate import aggregate
+from tri.language.builtin import constexpr_function
+from tri.language.elementwise import must_use_result
+
+__all__ = [
+    "GluonASTSource",
+    "GluonJITFunction",
+    "aggregate",
+    "constexpr_function",
+    "jit",
+    "must_use_result",
+]
