@@ -144,6 +144,7 @@ EXAMPLES: dict[str, Example] = {
     "fit-shared-memory": Example("dot-f32", _CHAIN),
     "allocate-shared-memory": Example("dot-f32", _CHAIN),
     "insert-barriers": Example("dot-f32", f"{_CHAIN},allocate-shared-memory"),
+    "resolve-auto-layouts": Example("open-layouts"),
     "verify-layouts": Example("rows", _GPU),
 }
 

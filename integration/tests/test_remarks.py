@@ -192,6 +192,7 @@ NEVER: dict[str, str] = {
     "remove-layout-conversions": "a conversion that stays is needed by layouts that others chose",
     "sink-conversions": "a conversion that two places need is made before both",
     "stage-dot-operands": "a dot that stays in registers is small",
+    "resolve-auto-layouts": "leaves no layout open: what nothing determines is an error",
     "turn-loads": "a load that needs no turning stays as it is",
     "unmask-inner-tiles": "what has other ops than those of elements goes through no array by itself",
     "verify-layouts": "changes nothing",

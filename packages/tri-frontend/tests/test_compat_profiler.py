@@ -61,8 +61,6 @@ def test_its_modules_import_and_say_what_to_use(part: str) -> None:
 @pytest.mark.parametrize(
     ("name", "advice"),
     [
-        ("triton.experimental.gluon", "write the kernel in triton.language"),
-        ("triton.experimental.gluon.language", "write the kernel in triton.language"),
         ("triton.tools.triton_to_gluon_translator", "write the kernel in triton.language"),
         ("triton.profiler.scope", "in triton.profiler"),
         ("triton.profiler.profile", "tri.testing.do_bench"),

@@ -21,6 +21,7 @@ from tri_core.api import (
 from tri_core.mlir import IRRegistry, ir
 from tri_gpu_dialect import plugin
 from tri_gpu_dialect.dialect import TTG
+from tri_gpu_dialect.dialect.gluon import Gluon
 from tri_gpu_dialect.passes import Coalesce, InsertBarriers, VerifyLayouts
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY
 from tri_gpu_dialect.stage import threads_per_warp, ttgir_passes, ttgir_stage
@@ -139,7 +140,7 @@ def test_the_plugin_registers_the_dialect_and_the_passes() -> None:
             assert (namespace, module) == ("ttg", "tri_gpu_dialect.text")
 
     plugin.tri_register_ir(Registry())
-    assert dialects == [TTG]
+    assert dialects == [TTG, Gluon]
     layout = "tri_gpu_dialect.transforms.layout"
     assert checks == [f"{layout}.verify_layouts:verify_layouts", f"{layout}.verify_target:verify_target"]
     assert modules == ["tri_gpu_dialect.passes"]

@@ -15,9 +15,10 @@ TRI_PLUGIN_API = (1, 0)
 @hookimpl
 def tri_register_ir(registry: IRRegistry) -> None:
     """Register the dialect (its import does) and the passes."""
-    from tri_gpu_dialect.dialect import TTG
+    from tri_gpu_dialect.dialect import TTG, Gluon
 
     registry.add_dialect(TTG)
+    registry.add_dialect(Gluon)
     registry.add_text("ttg", "tri_gpu_dialect.text")
     registry.add_passes("tri_gpu_dialect.passes")
     registry.add_check("tri_gpu_dialect.transforms.layout.verify_layouts:verify_layouts")

@@ -180,9 +180,7 @@ class _Run:
 
 def _explicit(passes: PassList) -> PassList:
     """The passes for a module whose author chose its layouts: they are checked, and memory gets its places."""
-    start = next(
-        i for i, step in enumerate(passes.steps) if isinstance(step, Anchor) and step.name == _ALLOCATE
-    )
+    start = passes.steps.index(Anchor(_ALLOCATE))
     return PassList([ResolveAutoLayouts(), VerifyLayouts(), *passes.steps[start:]])
 
 

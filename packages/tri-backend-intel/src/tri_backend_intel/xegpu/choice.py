@@ -8,6 +8,7 @@ from dataclasses import replace
 from tri_backend_intel.xegpu.cost import step_cost
 from tri_backend_intel.xegpu.stage import kernel_of, lowered, to_llvm, to_xegpu
 from tri_core.api import PassList, Stage, StageContext, StageResult, Unsupported
+from tri_core.ir.markers import EXPLICIT
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir, parse
 from tri_gpu_dialect.edit import all_ops, functions
@@ -45,6 +46,9 @@ class _Choice:
     lower: Lower
 
     def __call__(self, module: ir.Module, context: StageContext) -> StageResult:
+        if EXPLICIT in module.operation.attributes:
+            said = "path: simt, for the kernel's author chose its layouts"
+            return _on_path(self.simt.run(module, context), "simt", said)
         (kernel,) = functions(module)
         if not any(op.name == "tt.dot" for op in all_ops(kernel)):
             return _on_path(self.simt.run(module, context), "simt", "path: simt, for the kernel has no dot")

@@ -9,6 +9,7 @@ from tri_gpu_dialect.base import TTG, AsyncTokenType, MemDescType, SharedMemoryA
 from tri_gpu_dialect.dialect.async_ops import *  # noqa: F403  the tables of ops are the public face of the dialect
 from tri_gpu_dialect.dialect.async_ops import OPTIONAL_ATTRIBUTES as _ASYNC_ATTRIBUTES
 from tri_gpu_dialect.dialect.async_ops import __all__ as _async_ops
+from tri_gpu_dialect.dialect.gluon import Gluon
 from tri_gpu_dialect.dialect.ops import *  # noqa: F403
 from tri_gpu_dialect.dialect.ops import OPTIONAL_ATTRIBUTES as _ATTRIBUTES
 from tri_gpu_dialect.dialect.ops import __all__ as _ops
@@ -17,6 +18,7 @@ __all__ = [
     "OPTIONAL_ATTRIBUTES",
     "TTG",
     "AsyncTokenType",
+    "Gluon",
     "MemDescType",
     "SharedMemoryAttr",
     *_ops,
@@ -27,3 +29,4 @@ __all__ = [
 OPTIONAL_ATTRIBUTES = {**_ATTRIBUTES, **_ASYNC_ATTRIBUTES}
 
 registry.add_dialect(TTG)
+registry.add_dialect(Gluon)

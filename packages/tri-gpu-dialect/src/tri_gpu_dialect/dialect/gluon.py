@@ -1,5 +1,6 @@
 """The dialect ``gluon``: what stands for a layout that is left open, until a pass resolves it."""
 
+# mypy: disable-error-code="call-arg,name-defined"
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
 from typing import Any
@@ -10,7 +11,7 @@ from tri_core.mlir import ext
 __all__ = ["Gluon", "SetAutoLayoutOp"]
 
 
-class Gluon(ext.Dialect, name="gluon"):  # type: ignore[call-arg]  # the bindings are untyped
+class Gluon(ext.Dialect, name="gluon"):
     """What the explicit language needs beside ``tt`` and ``ttg``."""
 
 

@@ -22,6 +22,7 @@ from tri_gpu_dialect.transforms.layout.coalesce import Coalesce
 from tri_gpu_dialect.transforms.layout.convert_triton_to_tritongpu import ConvertTritonToTritonGPU
 from tri_gpu_dialect.transforms.layout.optimize_thread_locality import OptimizeThreadLocality
 from tri_gpu_dialect.transforms.layout.remove_layout_conversions import RemoveLayoutConversions
+from tri_gpu_dialect.transforms.layout.resolve_auto_layouts import ResolveAutoLayouts
 from tri_gpu_dialect.transforms.layout.sink_conversions import SinkConversions
 from tri_gpu_dialect.transforms.layout.turn_loads import TurnLoads
 from tri_gpu_dialect.transforms.layout.verify_layouts import VerifyLayouts
@@ -61,6 +62,7 @@ __all__ = [
     "PreloadAccumulator",
     "RemoveLayoutConversions",
     "ReorderInstructions",
+    "ResolveAutoLayouts",
     "SinkConversions",
     "SinkDotWaits",
     "SplitLoops",

@@ -49,7 +49,9 @@ _NO_LIBRARY = f"there is no libtriton behind this module; {_INTERNAL}"
 _NO_PROFILER = "tri has no sessions of a profiler: run the program with tri profile, or use tri.testing.do_bench for timing"
 _NO_CHECKERS = "tri.interpret() checks memory and races, debug=True what a launch reads and writes"
 _TESTS = "Triton's own tests use it; tri.testing and tri_conformance have what tests of kernels need"
-_GLUON = "Gluon kernels name one vendor's layouts and instructions; write the kernel in triton.language"
+_TRANSLATOR = "write the kernel in triton.language, or by hand in triton.experimental.gluon"
+_GLUON = "tri.experimental.gluon"
+_GLUON_PARTS = "this part of Gluon is not there yet: docs/design/gluon.md has what is"
 
 _ERRORS = {
     "TritonError": "tri_core.errors:TriError",
@@ -310,6 +312,9 @@ MODULES: dict[str, Module] = {
         },
         modules={"runtime": "triton.runtime", "tl": "triton.language"},
     ),
+    "triton.experimental": Module(),
+    "triton.experimental.gluon": Module((_GLUON,), advice=_GLUON_PARTS),
+    "triton.experimental.gluon.language": Module((f"{_GLUON}.language",), advice=_GLUON_PARTS),
     "triton.tools": Module(),
     "triton.tools.tensor_descriptor": Module(("tri", "tri.tools.tensor_descriptor")),
     "triton.knobs": Module(
@@ -354,9 +359,6 @@ GONE: dict[str, str] = {
     "triton.common": "Triton dropped it in 3.0",
     "triton.common.backend": "Triton dropped it in 3.0; targets are in triton.backends.compiler",
     "triton.common.build": "Triton dropped it in 3.0; tri needs no C compiler",
-    "triton.experimental": _GLUON,
-    "triton.experimental.gluon": _GLUON,
-    "triton.experimental.gluon.language": _GLUON,
     "triton.tools.experimental_descriptor": "Triton dropped it; use triton.tools.tensor_descriptor",
     "triton.compiler.make_launcher": "Triton dropped it; kernels are launched through kernel[grid](...)",
     "triton.tools.disasm": "kernel.asm has what the vendor's tools disassemble",
@@ -365,7 +367,7 @@ GONE: dict[str, str] = {
     "triton.profiler.profile": _NO_PROFILER,
     "triton.profiler.scope": "its classes and functions are in triton.profiler",
     "triton.tools.build_extern": "functions of libdevice are in triton.language.extra.libdevice",
-    "triton.tools.triton_to_gluon_translator": _GLUON,
+    "triton.tools.triton_to_gluon_translator": _TRANSLATOR,
     **dict.fromkeys(("triton._internal_testing", "triton._filecheck", "triton._test_runner"), _TESTS),
     **dict.fromkeys(
         ("triton._compile_warmup", "triton._compile_warmup_pool", "triton._compile_warmup_state"),

@@ -1,6 +1,6 @@
 """Gluon, the explicit level: kernels that say layouts, shared memory and barriers by hand.
 
-The language itself, ``tri.experimental.gluon.language``, comes with the package ``tri-gpu-dialect``.
+The language, ``tri.experimental.gluon.language``, needs the package ``tri-gpu-dialect``, which has the layouts.
 """
 
 from __future__ import annotations

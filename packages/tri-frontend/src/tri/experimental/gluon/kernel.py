@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from tri.compiler.source import ASTSource
-from tri.experimental.gluon.doors import part
+from tri.experimental.gluon.doors import require_layouts
 from tri.jit import JITFunction
 from tri_core.errors import CompilationError
 
@@ -25,8 +25,10 @@ class GluonJITFunction(JITFunction):
 
     def make_builder(self, target: Target, options: CommonOptions) -> Builder:
         """A builder whose values carry layouts; OptionError without ``tri-gpu-dialect``."""
-        builder: Builder = part("builder").GluonBuilder(target, options)
-        return builder
+        require_layouts()
+        from tri.experimental.gluon.builder import GluonBuilder
+
+        return GluonBuilder(target, options)
 
     def is_gluon(self) -> bool:
         """True."""

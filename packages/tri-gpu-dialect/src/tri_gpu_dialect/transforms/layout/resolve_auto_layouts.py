@@ -64,7 +64,7 @@ class _Resolution:
             if isa(op, SetAutoLayoutOp):
                 encoding = encoding_of(op.results[0])
                 assert encoding is not None
-                self.ahead.append((op.operands[0], encoding, op))
+                self.ahead.append((cast(op, SetAutoLayoutOp).src, encoding, op))
         while self.ahead:
             self._assign(*self.ahead.pop())
         self._finish()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tri_core.api import Pass, StageContext, TriError, VerificationError
 from tri_core.dialects.tt import ReduceOp
+from tri_core.ir.markers import EXPLICIT
 from tri_core.ir.regions import edges_of, is_control
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
@@ -71,6 +72,7 @@ def verify_layouts(module: ir.Module, target: Target | None = None) -> None:
         return
     sizes = _sizes(module, target)
     seen = set[tuple[ir.Type, int]]()
+    may_be_open = EXPLICIT in module.operation.attributes
     for function in functions(module):
         warps = _warps_of_partitions(function)
         for op in all_ops(function):
@@ -78,9 +80,15 @@ def verify_layouts(module: ir.Module, target: Target | None = None) -> None:
             blocks = [block for region in op.regions for block in region.blocks]
             for value in (*op.results, *(argument for block in blocks for argument in block.arguments)):
                 key = (value.type, own[WARP])
-                if key not in seen:
+                if key not in seen and not (may_be_open and _is_open(value)):
                     seen.add(key)
                     _check_type(value.type, own, op)
+
+
+def _is_open(value: ir.Value) -> bool:
+    """True for a tensor without a layout: where an author chooses layouts, a pass resolves those that are left."""
+    info = tensor_info(value.type)
+    return info is not None and info.encoding is None
 
 
 def _sizes(module: ir.Module, target: Target | None) -> dict[str, int]:

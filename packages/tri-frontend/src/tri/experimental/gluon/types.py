@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from tri.compiler.builder import ir_type
+from tri.experimental.gluon.layouts import AutoLayout, DistributedLayout, SharedLayout
 from tri.language import types as t
 from tri.language.constexpr import unwrap
 from tri_core.errors import CompilationError
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.gluon.layouts import AutoLayout, DistributedLayout, SharedLayout
 from tri_gpu_dialect.types import tensor_type
 
 __all__ = ["distributed_type", "layout_in", "shared_memory_descriptor_type"]

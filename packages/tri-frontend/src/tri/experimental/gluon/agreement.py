@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri.experimental.gluon.layouts import DistributedLayout, layout_of
 from tri_core.errors import CompilationError
 from tri_gpu_dialect.encodings import Encoding
-from tri_gpu_dialect.gluon.layouts import DistributedLayout, layout_of
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout, dim_names, layout_for
 from tri_gpu_dialect.layouts.encoding import MALFORMED
 

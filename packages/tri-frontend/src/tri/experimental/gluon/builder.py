@@ -10,10 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tri.compiler.builder import Builder
+from tri.experimental.gluon.agreement import check_fit, mismatch
+from tri.experimental.gluon.layouts import DistributedLayout, layout_of
+from tri.experimental.gluon.types import distributed_type
 from tri.language import types as t
 from tri.language.tensor import tensor
 from tri_core.dialects.tt import ExpandDimsOp
-from tri_core.errors import CompilationError
+from tri_core.errors import CompilationError, Unsupported
 from tri_core.ir.markers import EXPLICIT
 from tri_core.ir.traits import is_pure
 from tri_core.ir.views import isa
@@ -23,11 +26,8 @@ from tri_gpu_dialect.dialect import TTG
 from tri_gpu_dialect.dialect.gluon import Gluon
 from tri_gpu_dialect.edit import convert, i32_attribute, retyped, set_encoding
 from tri_gpu_dialect.encodings import Encoding, Slice
-from tri_gpu_dialect.gluon.agreement import check_fit, mismatch
-from tri_gpu_dialect.layouts.encoding import places_alike
-from tri_gpu_dialect.gluon.layouts import DistributedLayout, layout_of
-from tri_gpu_dialect.gluon.types import distributed_type, layout_in
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP
+from tri_gpu_dialect.layouts.encoding import places_alike
 from tri_gpu_dialect.stage import threads_per_warp
 from tri_gpu_dialect.types import shape_of, tensor_info
 
@@ -59,6 +59,11 @@ class GluonBuilder(Builder):
 
     def __init__(self, target: Target, options: CommonOptions) -> None:
         super().__init__(target, options)
+        if not target.spec.threads_per_warp:
+            raise Unsupported(
+                f"a Gluon kernel on {target}, which has no warps",
+                remedy="compile it for a GPU, or its simulator",
+            )
         warp = threads_per_warp(target, options)
         #: threads per warp, warps and CTAs of the kernel
         self.sizes = {LANE: warp, WARP: options.num_warps, BLOCK: options.num_ctas}
@@ -194,8 +199,3 @@ def _check_slice(op: ir.Operation, have: Encoding | None) -> None:
         f"a dimension is put in at {axis}: a SliceLayout along {axis} is expected, got {layout_of(have)}",
         remedy=f"make the value in gl.SliceLayout({axis}, parent), parent being the result's layout, or convert it",
     )
-
-
-def layout_of_value(value: tensor) -> DistributedLayout | None:
-    """The layout of ``value``; None for a scalar, or one that is left open."""
-    return layout_in(value.type)

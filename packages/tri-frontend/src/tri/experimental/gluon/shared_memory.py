@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from tri.compiler.builder import Builder
+from tri.experimental.gluon.builder import GluonBuilder, of_gluon
+from tri.experimental.gluon.layouts import DistributedLayout, SharedLayout, layout_of, linear_record
+from tri.experimental.gluon.types import distributed_type, shared_memory_descriptor_type
 from tri.language import builtin
 from tri.language import types as t
 from tri.language.casts import convert, value_of
@@ -14,9 +17,6 @@ from tri.language.constexpr import constexpr
 from tri.language.structure import Structure
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
-from tri_gpu_dialect.gluon.builder import GluonBuilder, of_gluon
-from tri_gpu_dialect.gluon.layouts import DistributedLayout, SharedLayout, layout_of, linear_record
-from tri_gpu_dialect.gluon.types import distributed_type, shared_memory_descriptor_type
 from tri_gpu_dialect.layouts import layout_for
 from tri_gpu_dialect.layouts.encoding import MALFORMED
 

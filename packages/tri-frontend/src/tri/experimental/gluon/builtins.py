@@ -7,14 +7,8 @@ from typing import Any
 
 import tri.language as tl
 from tri.compiler.builder import Builder
-from tri.language import builtin
-from tri.language.builtin import of_builtin
-from tri.language.tensor import dimensions, tensor
-from tri_core.errors import CompilationError, Unsupported
-from tri_gpu_dialect.edit import GLOBAL, SHARED
-from tri_gpu_dialect.layouts.encoding import places_alike
-from tri_gpu_dialect.gluon.builder import of_gluon
-from tri_gpu_dialect.gluon.layouts import (
+from tri.experimental.gluon.builder import of_gluon
+from tri.experimental.gluon.layouts import (
     AutoLayout,
     BlockedLayout,
     DistributedLayout,
@@ -22,9 +16,15 @@ from tri_gpu_dialect.gluon.layouts import (
     SharedLayout,
     linear_record,
 )
-from tri_gpu_dialect.gluon.types import distributed_type, layout_in, shared_memory_descriptor_type
+from tri.experimental.gluon.types import distributed_type, layout_in, shared_memory_descriptor_type
+from tri.language import builtin
+from tri.language.builtin import of_builtin
+from tri.language.tensor import dimensions, tensor
+from tri_core.errors import CompilationError, Unsupported
+from tri_gpu_dialect.edit import GLOBAL, SHARED
 from tri_gpu_dialect.layouts import Banks, layout_for
 from tri_gpu_dialect.layouts import bank_conflicts as cycles
+from tri_gpu_dialect.layouts.encoding import places_alike
 
 __all__ = [
     "arange",
@@ -96,7 +96,7 @@ def zeros_like(
     input: tensor, shape: Any = None, dtype: Any = None, layout: Any = None, *, _semantic: Builder
 ) -> tensor:
     """Zeros in a tensor like ``input``, of whose shape, dtype and layout each may be replaced."""
-    return of_builtin(full_like)(input, 0, shape, dtype, layout, _semantic=_semantic)  # type: ignore[no-any-return]
+    return of_builtin(full_like)(input, 0, shape, dtype, layout, _semantic=_semantic)
 
 
 @builtin
@@ -223,6 +223,8 @@ def bank_conflicts(distr_ty: Any, shared_ty: Any, *, _semantic: Builder) -> int:
         raise CompilationError(
             f"{distr_ty} and {shared_ty} are of different tensors", remedy="compare one tensor"
         )
+    if shared_ty.layout.encoding().padding:
+        raise Unsupported("bank_conflicts of a padded layout", remedy="count them with tri explore")
     banks = Banks.of(_semantic.target)
     registers = layout_for(layout_of_type(distr_ty), distr_ty.shape)
     memory = layout_for(shared_ty.layout.encoding(), shared_ty.shape)

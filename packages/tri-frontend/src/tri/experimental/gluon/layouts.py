@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from tri.language import constexpr_function
-from tri.language.constexpr import unwrap
+from tri.language.constexpr import constexpr_type, unwrap
 from tri_core.errors import CompilationError, Unsupported
 from tri_gpu_dialect import encodings
 from tri_gpu_dialect.drawing import draw_text, ownership_of
@@ -70,6 +70,11 @@ class Layout(abc.ABC):
     def rank(self) -> int:
         """The number of dimensions."""
 
+    @property
+    def type(self) -> constexpr_type:
+        """The type of the layout as a compile-time value."""
+        return constexpr_type(self)
+
     def mangle(self) -> str:
         """The layout inside the name of a specialised function."""
         text = "_".join(str(getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
@@ -109,6 +114,10 @@ class SharedLayout(Layout):
     def format_tensor_view(self, shape: Sequence[int]) -> str:
         """The place of each element of a tensor of ``shape``, as text."""
         return _drawn(self, shape, "thread")
+
+    def format_hardware_view(self, shape: Sequence[int]) -> str:
+        """The same: a picture of shared memory has no threads."""
+        return _drawn(self, shape, "all")
 
 
 _RECORDS: dict[type[Encoding], Callable[[Any], Layout]] = {}
@@ -287,8 +296,8 @@ class DistributedLinearLayout(DistributedLayout):
 
 @stands_for(encodings.Linear)
 def _linear(e: encodings.Linear) -> DistributedLinearLayout:
-    bases = (e.register, e.lane, e.warp, e.block)
-    return DistributedLinearLayout(*bases, _extent(e.rank, bases))
+    shape = _extent(e.rank, (e.register, e.lane, e.warp, e.block))
+    return DistributedLinearLayout(e.register, e.lane, e.warp, e.block, shape)
 
 
 def _extent(rank: int, groups: Sequence[Bases]) -> Shape:
@@ -301,8 +310,8 @@ def linear_record(layout: LinearLayout) -> DistributedLinearLayout | SharedLinea
     """``layout`` written out by Gluon's name: of registers, or of shared memory."""
     if layout.has_in(OFFSET):
         return SharedLinearLayout(layout.bases[OFFSET], layout.bases.get(BLOCK, ()))
-    bases = (layout.bases.get(dim, ()) for dim in (REGISTER, LANE, WARP, BLOCK))
-    return DistributedLinearLayout(*bases, tuple(layout.out_sizes.values()))
+    register, lane, warp, block = (layout.bases.get(dim, ()) for dim in (REGISTER, LANE, WARP, BLOCK))
+    return DistributedLinearLayout(register, lane, warp, block, tuple(layout.out_sizes.values()))
 
 
 # --- in shared memory -----------------------------------------------------------------------------------

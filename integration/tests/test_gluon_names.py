@@ -1,0 +1,25 @@
+"""The names of Gluon: what works does not become less, and what is absent says why."""
+
+from __future__ import annotations
+
+import pytest
+
+import tri.compat.triton as compat
+from integration import gluon_names
+
+#: names that work; raise it with each wave
+LEAST = 124
+
+
+def test_names_work_or_say_why(capsys: pytest.CaptureFixture[str]) -> None:
+    assert gluon_names.main(["--absent"]) == 0
+    *absent, last = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("|")]
+    assert int(last.split()[0]) >= LEAST
+    assert all(line.partition(": ")[2].strip() for line in absent)
+
+
+def test_the_language_is_there() -> None:
+    with compat.installed():
+        language = "triton.experimental.gluon.language"
+        assert gluon_names.reason(language, "BlockedLayout", ("rank", "size_per_thread")) is None
+        assert "one partition" in str(gluon_names.reason(language, "warp_specialize", ()))
