@@ -1,7 +1,5 @@
 """Gluon kernels on the simulators of every vendor, and what the language refuses."""
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, disable-error-code="arg-type,assignment,attr-defined,index,no-untyped-def,operator"
-
 from __future__ import annotations
 
 from collections.abc import Callable
