@@ -310,6 +310,11 @@ def test_targets_without_warps() -> None:
         undetermined[(1,)](np.zeros(256, np.int32))
 
 
+def test_kernels_are_not_interpreted() -> None:
+    with pytest.raises(Unsupported, match="in an interpreted kernel"), tri.interpret():
+        undetermined[(1,)](np.zeros(256, np.int32))
+
+
 def test_views_are_drawn() -> None:
     layout = gl.BlockedLayout([1, 1], [4, 8], [1, 1], [1, 0])
     assert "31" in layout.format_tensor_view([4, 8])

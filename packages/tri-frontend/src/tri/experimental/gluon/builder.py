@@ -13,6 +13,7 @@ from tri.compiler.builder import Builder
 from tri.experimental.gluon.agreement import check_fit, mismatch
 from tri.experimental.gluon.layouts import DistributedLayout, layout_of
 from tri.experimental.gluon.types import distributed_type
+from tri.interpreting import current
 from tri.language import types as t
 from tri.language.tensor import tensor
 from tri_core.dialects.tt import ExpandDimsOp
@@ -48,6 +49,11 @@ def of_gluon(b: Builder, name: str) -> GluonBuilder:
     """``b`` as the builder of a Gluon kernel; CompilationError in any other."""
     if isinstance(b, GluonBuilder):
         return b
+    if current() is not None:
+        raise Unsupported(
+            f"gl.{name} in an interpreted kernel: Gluon kernels need a machine with warps",
+            remedy="run the kernel in a simulator, e.g. with tri.target('sim:...'), outside of tri.interpret()",
+        )
     raise CompilationError(
         f"gl.{name} is for Gluon kernels, whose values have layouts",
         remedy="decorate the kernel with @gluon.jit instead of @tri.jit",
