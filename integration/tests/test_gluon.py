@@ -116,6 +116,27 @@ def test_dot_fma(target: str) -> None:
     np.testing.assert_allclose(out, x @ y, rtol=1e-4, atol=1e-4)
 
 
+def test_a_vendors_layouts_come_through_the_plugin_door() -> None:
+    shared = gl.NVMMASharedLayout.get_default_for([32, 32], gl.float32)
+    assert shared.swizzle_byte_width == 128
+    assert gl.nvidia.NVMMASharedLayout is gl.NVMMASharedLayout
+    layout = gl.NVMMADistributedLayout([2, 0], [4, 1], [16, 8])
+    x = random(32, 64)
+    out = np.zeros_like(x)
+    with tri.target(NVIDIA):
+        copied[(1,)](x, out, layout=layout, shared=gl.NVMMASharedLayout(128, 32))
+    np.testing.assert_array_equal(out, x)
+
+
+@gluon.jit
+def copied(x, out, layout: gl.constexpr, shared: gl.constexpr):
+    row = gl.arange(0, 32, layout=gl.SliceLayout(1, layout))
+    column = gl.arange(0, 64, layout=gl.SliceLayout(0, layout))
+    offsets = row[:, None] * 64 + column[None, :]
+    buffer = gl.allocate_shared_memory(gl.float32, [32, 64], shared, gl.load(x + offsets))
+    gl.store(out + offsets, buffer.load(layout))
+
+
 # --- the language ---------------------------------------------------------------------------------------
 
 
@@ -332,4 +353,4 @@ def test_under_tritons_name() -> None:
         assert names.arange is gl.arange
         assert names.BlockedLayout is gl.BlockedLayout
         with pytest.raises(ImportError, match="not there yet"):
-            from triton.experimental.gluon.language import nvidia  # noqa: F401
+            from triton.experimental.gluon.language import amd  # noqa: F401

@@ -69,7 +69,7 @@ def tri_adapters() -> Sequence[FrameworkAdapter]:
 
 @hookimpl
 def tri_language() -> Sequence[LanguageExtension]:
-    """``tl.extra.cuda``, and the answers of ``tl.target_info``."""
+    """``tl.extra.cuda``, ``gl.nvidia``, and the answers of ``tl.target_info``."""
     from tri_backend_nvidia.queries import QUERIES
 
     return [
@@ -79,7 +79,10 @@ def tri_language() -> Sequence[LanguageExtension]:
             module_map={"tri.language.extra.libdevice": "tri_backend_nvidia.language.libdevice"},
             targets=("nvidia",),
             queries=QUERIES,
-        )
+        ),
+        LanguageExtension(
+            namespace="gluon.nvidia", module="tri_backend_nvidia.language.gluon", targets=("nvidia",)
+        ),
     ]
 
 

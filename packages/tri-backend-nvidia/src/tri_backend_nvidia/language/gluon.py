@@ -1,0 +1,88 @@
+"""``gl.nvidia``: what Gluon has for NVIDIA's GPUs; its layouts are also names of ``gl`` itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tri.experimental.gluon.layouts import DistributedLayout, SharedLayout, stands_for
+from tri.language import constexpr_function
+from tri_backend_nvidia.mma import NvidiaMma, NvmmaShared
+from tri_core.api import Unsupported
+
+__all__ = ["TOP_LEVEL", "NVMMADistributedLayout", "NVMMASharedLayout"]
+
+#: names that Triton has at the top of the language
+TOP_LEVEL = ("NVMMADistributedLayout", "NVMMASharedLayout")
+
+
+@dataclass(frozen=True)
+class NVMMADistributedLayout(DistributedLayout):
+    """Results of ``mma.sync`` (version [2, 0]) or ``wgmma`` ([3, 0]), ``instr_shape`` ending in m and n, or being m, n, k."""
+
+    version: Any
+    warps_per_cta: Any
+    instr_shape: Any
+    cga_layout: Any = ()
+
+    def encoding(self) -> NvidiaMma:
+        """``#ttng.nvidia_mma``."""
+        if len(self.version) != 2:
+            raise ValueError(f"version {self.version}; a major and a minor number are expected")
+        return NvidiaMma(*self.version, self.warps_per_cta, self.instr_shape, self.cga_layout)
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.warps_per_cta)
+
+
+@stands_for(NvidiaMma)
+def _result(e: NvidiaMma) -> NVMMADistributedLayout:
+    if e.column_bits:
+        raise Unsupported(f"Gluon has no layout for {e}", remedy="compute the dot itself, not its transpose")
+    return NVMMADistributedLayout(
+        (e.version_major, e.version_minor), e.warps_per_cta, e.instr_shape, e.cga_layout
+    )
+
+
+@dataclass(frozen=True)
+class NVMMASharedLayout(SharedLayout):
+    """Panels of rows of ``swizzle_byte_width`` bytes, 0 for no swizzle; rows run along the last dimension unless ``transposed``."""
+
+    swizzle_byte_width: Any
+    element_bitwidth: Any
+    rank: Any = 2
+    transposed: Any = False
+    fp4_padded: Any = False
+    cga_layout: Any = ()
+
+    def encoding(self) -> NvmmaShared:
+        """``#ttng.nvmma_shared``."""
+        if self.fp4_padded:
+            raise Unsupported("NVMMASharedLayout with fp4_padded", remedy="keep operands in 8 bits")
+        return NvmmaShared(
+            self.swizzle_byte_width, bool(self.transposed), self.element_bitwidth, self.cga_layout
+        )
+
+    @staticmethod
+    @constexpr_function
+    def get_default_for(
+        block_shape: Any, dtype: Any, transposed: Any = False, fp4_padded: Any = False, cga_layout: Any = None
+    ) -> NVMMASharedLayout:
+        """The widest swizzle whose rows a block of ``block_shape`` fills; 0 for fewer than eight rows."""
+        blocks = tuple(map(tuple, cga_layout or ()))
+        shape = tuple(int(n) // (1 << sum(1 for b in blocks if b[d])) for d, n in enumerate(block_shape))
+        bits = dtype.primitive_bitwidth
+        rows = shape[-1] if transposed else math.prod(shape[:-1])
+        widest = NvmmaShared.widest(shape, bits, transposed=bool(transposed)).swizzling_byte_width
+        return NVMMASharedLayout(widest if rows >= 8 else 0, bits, len(shape), transposed, fp4_padded, blocks)
+
+
+@stands_for(NvmmaShared)
+def _operand(e: NvmmaShared) -> NVMMASharedLayout:
+    rank = len(e.cga_layout[0]) if e.cga_layout else 2
+    return NVMMASharedLayout(
+        e.swizzling_byte_width, e.element_bit_width, rank, e.transposed, cga_layout=e.cga_layout
+    )
