@@ -30,7 +30,8 @@ class NVMMADistributedLayout(DistributedLayout):
         """``#ttng.nvidia_mma``."""
         if len(self.version) != 2:
             raise ValueError(f"version {self.version}; a major and a minor number are expected")
-        return NvidiaMma(*self.version, self.warps_per_cta, self.instr_shape, self.cga_layout)
+        major, minor = self.version
+        return NvidiaMma(major, minor, self.warps_per_cta, self.instr_shape, self.cga_layout)
 
     @property
     def rank(self) -> int:
