@@ -9,6 +9,7 @@ what counts is the relation, and the medians of a quiet one.
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import os
 import re
@@ -16,7 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -49,13 +50,28 @@ class Row:
 
 
 def _run(
-    program: str, folder: Path, *arguments: str, python: str = sys.executable, **environment: str
+    program: str,
+    folder: Path,
+    *arguments: str,
+    python: str = sys.executable,
+    limit: float | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> str:
-    """The output of ``program``, run in ``folder``, or of the interpreter with ``arguments``; SystemExit where it fails."""
+    """The output of ``program``, run in ``folder``, or of the interpreter with ``arguments``; SystemExit where it fails.
+
+    Raises:
+        subprocess.TimeoutExpired: after ``limit`` seconds.
+    """
     (folder / "program.py").write_text(program)
     command = [python, *(arguments or ("program.py",))]
     done = subprocess.run(
-        command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+        command,
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=limit,
     )
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {done.returncode}\n{done.stdout}{done.stderr}")
@@ -92,13 +108,13 @@ def _served(folder: Path, count: int) -> Iterator[Row]:
     host = {"TRI_TARGET": "cpu", "TRI_CACHE_DIR": str(folder / "recorded")}
     (folder / "program.py").write_text(SERVED)
     record = ("-m", "tri", "record", "-o", "m.jsonl", "--", sys.executable, "program.py")
-    _run(SERVED, folder, *record, **host)
+    _run(SERVED, folder, *record, environment=host)
     warm = ("-m", "tri", "warm", "m.jsonl", "-o", "bundle", "-j", str(os.cpu_count() or 1))
-    _run(SERVED, folder, *warm, **host)
+    _run(SERVED, folder, *warm, environment=host)
     host["TRI_CACHE_DIR"] = str(folder / "served")
-    times, missing = json.loads(_run(SERVED, folder, SERVED="1", **host))
+    times, missing = json.loads(_run(SERVED, folder, environment={"SERVED": "1", **host}))
     yield Row("launches of a recorded run that compile", str(missing), "0")
-    shares: Mapping[str, float] = json.loads(_run(SHARES, folder, **host))
+    shares: Mapping[str, float] = json.loads(_run(SHARES, folder, environment=host))
     size = (folder / "bundle").stat().st_size / 2**20
     yield Row(
         f"bundle of {count} kernels ({size:.1f} MiB): first launch each, median",
@@ -133,7 +149,7 @@ def _first_compiles(triton_python: str, rounds: int) -> Iterator[Row]:
 def _tuned(folder: Path, triton_python: str) -> Row:
     """Seconds of compiling with workers, of Triton's, one after the other; and of ours alone."""
     alone, shared = (
-        float(_run(TUNED, folder, TRI_CACHE_DIR=str(folder / f"tuned{number}"), **more))
+        float(_run(TUNED, folder, environment={"TRI_CACHE_DIR": str(folder / f"tuned{number}"), **more}))
         for number, more in enumerate(({"TRI_COMPILE_WORKERS": "0"}, {}))
     )
     what = f"twelve matmul configurations for sm_90a, {os.cpu_count()} cores: of Triton's time"
@@ -141,7 +157,7 @@ def _tuned(folder: Path, triton_python: str) -> Row:
     if not triton_python:
         return Row(what, f"{shared:.1f} s; {_NO_TRITON}", "0.4", here)
     cache = {"TRITON_CACHE_DIR": str(folder / "triton")}
-    theirs = float(_run(TUNED_BY_TRITON, folder, python=triton_python, **cache))
+    theirs = float(_run(TUNED_BY_TRITON, folder, python=triton_python, environment=cache))
     return Row(what, f"{shared / theirs:.2f} ({shared:.1f} of {theirs:.1f} s)", "0.4", here)
 
 
@@ -150,21 +166,30 @@ def _has_gpu(python: str) -> bool:
     return subprocess.run([python, "-c", ask], capture_output=True, check=False).returncode == 0
 
 
-def _operators(folder: Path, triton_python: str, packages: Path | None) -> Iterator[Row]:
-    """The first call of operators that tune themselves, forward and backward, in fresh processes without a cache."""
+def _operators(
+    folder: Path, triton_python: str, packages: Path | None, names: Sequence[str], limit: float
+) -> Iterator[Row]:
+    """The first call of operators that tune themselves, forward and backward, in fresh processes without a cache.
+
+    Triton's process is ended after ``limit`` seconds: its time is longer, and the ratio below the one that is printed.
+    """
     can = packages is not None and triton_python and _has_gpu(sys.executable) and _has_gpu(triton_python)
     if not can:
-        what = f"first call of fla's {', '.join(_OPERATORS)}, which tune themselves: of Triton's time"
+        what = f"first call of fla's {', '.join(names)}, which tune themselves: of Triton's time"
         yield Row(what, "not measured: needs a GPU, --triton-python and --packages", "0.3")
         return
-    for name in _OPERATORS:
+    for name in names:
         caches = {f"{peer}_CACHE_DIR": str(folder / f"{name}{peer}") for peer in ("TRI", "TRITON")}
-        ours, theirs = (
-            float(_run(FLA, folder, "program.py", name, peer, str(packages), python=python, **caches))
-            for peer, python in (("tri", sys.executable), ("triton", triton_python))
-        )
+        ours = float(_run(FLA, folder, "program.py", name, "tri", str(packages), environment=caches))
+        below = ""
+        try:
+            words = ("program.py", name, "triton", str(packages))
+            theirs = float(_run(FLA, folder, *words, python=triton_python, limit=limit, environment=caches))
+        except subprocess.TimeoutExpired:
+            theirs, below = limit, "below "
         what = f"first call of fla's {name}, which tunes itself, {os.cpu_count()} cores: of Triton's time"
-        yield Row(what, f"{ours / theirs:.2f} ({ours:.1f} of {theirs:.1f} s)", "0.3")
+        more = "more than " if below else ""
+        yield Row(what, f"{below}{ours / theirs:.2f} ({ours:.1f} of {more}{theirs:.1f} s)", "0.3")
 
 
 def _rows(
@@ -173,7 +198,6 @@ def _rows(
     yield _ways(folder)
     yield _helion(packages)
     yield from _served(folder, kernels)
-    yield from _operators(folder, triton_python, packages)
     yield _tuned(folder, triton_python)
     yield from _first_compiles(triton_python, rounds)
 
@@ -183,13 +207,22 @@ def main(
     triton_python: Annotated[str, typer.Option(help="a Python that has Triton")] = "",
     packages: Annotated[Path | None, typer.Option(help="a folder with helion and fla-core")] = None,
     rounds: Annotated[int, typer.Option(help="processes of each first compile")] = 5,
+    operators: Annotated[
+        str, typer.Option(help="fla's operators that tune themselves, by commas")
+    ] = ",".join(_OPERATORS),
+    limit: Annotated[float, typer.Option(help="seconds after which Triton's tuning is ended")] = 1800,
 ) -> None:
     """Print the table, a line as soon as it is known."""
     console = Console(width=140)
     table = Table("what", "measured", "goal", "what limits it")
     where = packages.resolve() if packages is not None else None
     with tempfile.TemporaryDirectory() as name:
-        for row in _rows(Path(name), kernels, triton_python, where, rounds):
+        names = [n for n in operators.split(",") if n]
+        for row in itertools.chain(
+            _rows(Path(name), kernels, triton_python, where, rounds),
+            # the longest last, so that the others are known before
+            _operators(Path(name), triton_python, where, names, limit),
+        ):
             console.print(f"{row.what}: {row.measured}", style="dim", highlight=False)
             table.add_row(row.what, row.measured, row.goal, row.limit)
     console.print(table)
