@@ -1,19 +1,20 @@
-"""Docstrings of public functions give shapes, dtypes and errors: ``python -m integration.lints.docstrings`` lists those that don't.
+"""Docstrings of public names give arguments, shapes, dtypes, errors: ``python -m integration.lints.docstrings`` lists those that don't.
 
 Of functions of the language: words for shapes, for dtypes and for errors; of others: for errors.  :data:`NOT_ASKED` has the
-functions for which one of these means nothing.
+functions for which one of these means nothing.  Of classes: the names of their constructor's arguments, unless the docstring
+has that something else makes them (``made by``).
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
-from integration.website.reference import definitions, public_names
+from integration.website.reference import Definition, definitions, public_names
 
-__all__ = ["ASPECTS", "NOT_ASKED", "Lack", "documented", "findings", "lacking", "lacks"]
+__all__ = ["ASPECTS", "NOT_ASKED", "Lack", "documented", "findings", "lacking", "lacks", "unnamed"]
 
 _OF_BLOCKS = ("shapes", "dtypes", "errors")
 #: public modules, and what their functions have to say
@@ -69,32 +70,53 @@ def lacking(docstring: str, aspects: tuple[str, ...]) -> list[str]:
     return [aspect for aspect in aspects if not _says(aspect).search(docstring)]
 
 
-def _functions() -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Every public function's name, docstring (empty if it has none) and what it has to say."""
+def unnamed(found: Sequence[Definition]) -> list[str]:
+    """Arguments of the constructor of the class ``found`` (its stub, its source) that no docstring of it names."""
+    text = "\n".join(filter(None, map(ast.get_docstring, found)))
+    if re.search(r"\bmade by\b", text):
+        return []
+    return [name for each in found for name in _arguments(each) if not re.search(rf"\b{name}\b", text)]
+
+
+def _arguments(definition: Definition) -> Iterator[str]:
+    is_dataclass = any("dataclass" in ast.unparse(decorator) for decorator in definition.decorator_list)
+    for node in definition.body:
+        match node:
+            case ast.FunctionDef(name="__init__", args=arguments):
+                given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+                yield from (argument.arg for argument in given[1:])
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=type_) if is_dataclass:
+                if not name.startswith("_") and "ClassVar" not in ast.unparse(type_):
+                    yield name
+
+
+def _names() -> Iterator[tuple[str, list[str]]]:
+    """Every public function and class, and the aspects that its docstring lacks."""
     for module, aspects in ASPECTS.items():
         for name in public_names(module):
-            found = list(definitions(module, name))
+            found, full = list(definitions(module, name)), f"{module}.{name}"
             if found and isinstance(found[0], ast.FunctionDef):
-                docstrings = filter(None, map(ast.get_docstring, found))
-                full = f"{module}.{name}"
+                text = next(filter(None, map(ast.get_docstring, found)), "")
                 left_out = NOT_ASKED.get(full, ())
-                yield full, next(docstrings, ""), tuple(a for a in aspects if a not in left_out)
+                yield full, lacking(text, tuple(aspect for aspect in aspects if aspect not in left_out))
+            elif found:
+                yield full, [f"argument {argument}" for argument in unnamed(found)]
 
 
 def lacks() -> list[Lack]:
-    """Missing aspects in docstrings of public functions."""
-    return [(name, aspect) for name, text, aspects in _functions() for aspect in lacking(text, aspects)]
+    """Missing aspects in docstrings of public names."""
+    return [(name, aspect) for name, missing in _names() for aspect in missing]
 
 
 def documented() -> tuple[int, int]:
-    """Number of public functions whose docstrings are complete, and number of all."""
-    complete = [not lacking(text, aspects) for _, text, aspects in _functions()]
+    """Number of public functions and classes whose docstrings are complete, and number of all."""
+    complete = [not missing for _, missing in _names()]
     return sum(complete), len(complete)
 
 
 def findings() -> list[str]:
     """A message for every aspect that a docstring lacks, and for every name of :data:`NOT_ASKED` that is no such function."""
-    known = {name for name, *_ in _functions()}
+    known = {name for name, _ in _names()}
     return [
         *(f"{name}: its docstring does not say its {aspect}" for name, aspect in lacks()),
         *(f"{name}: in NOT_ASKED, but no public function" for name in NOT_ASKED if name not in known),

@@ -1,15 +1,17 @@
-"""Docstrings of public functions give shapes, dtypes and errors."""
+"""Docstrings of public functions give shapes, dtypes and errors; those of classes their arguments."""
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
-from integration.lints.docstrings import NOT_ASKED, documented, findings, lacking, lacks
+from integration.lints.docstrings import NOT_ASKED, documented, findings, lacking, lacks, unnamed
 
 ALL = ("shapes", "dtypes", "errors")
 
 
-def test_every_public_function_says_them() -> None:
+def test_every_public_name_says_them() -> None:
     assert findings() == []
 
 
@@ -40,7 +42,25 @@ def test_what_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name for name, _ in lacks()} == set(NOT_ASKED)  # each of them is needed
 
 
-def test_all_functions_are_counted() -> None:
+def test_all_names_are_counted() -> None:
     complete, count = documented()
     assert complete == count > 300
     assert not lacks()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("class A:\n    'The ``x``.'\n    def __init__(self, x, *, y): ...", ["y"]),
+        ("class A:\n    'Made elsewhere, made by :func:`a`.'\n    def __init__(self, x): ...", []),
+        (
+            "@dataclass(frozen=True)\nclass A:\n    'A.'\n    x: int\n    _y: int\n    z: ClassVar[int] = 3",
+            ["x"],
+        ),
+        ("class A:\n    'No record.'\n    x: int", []),
+    ],
+)
+def test_arguments_that_a_class_does_not_name(text: str, expected: list[str]) -> None:
+    (definition,) = ast.parse(text).body
+    assert isinstance(definition, ast.ClassDef)
+    assert unnamed([definition]) == expected

@@ -184,7 +184,8 @@ class OutOfResources(TriError):
     """A kernel needs more of ``resource`` than the target has (``need`` against ``have``).
 
     ``nearest`` names options and the values of each, nearest to those asked for, with which it fits: any one of them
-    will do.  It is empty where none is known.  Triton's ``OutOfResources(required, limit, name)`` makes one, too, and its names read the fields.
+    will do.  It is empty where none is known.  ``message`` is the text; Triton's ``OutOfResources(required, limit, name)``
+    makes one, too, and its names read the fields.
     """
 
     resource: str

@@ -66,7 +66,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Device:
-    """A device together with its runtime."""
+    """A device, ``info``, together with its ``runtime``."""
 
     runtime: Runtime
     info: DeviceInfo
@@ -93,7 +93,7 @@ class Device:
 
 @dataclass
 class Buffer:
-    """Device memory that is given back when the buffer is closed, at the end of ``with`` or by the collector."""
+    """``nbytes`` of the ``memory`` of ``device``, at ``address``; freed when closed, at the end of ``with`` or by the collector."""
 
     memory: DeviceMemory
     nbytes: int

@@ -71,6 +71,7 @@ def _code(parameter: Parameter) -> str:
 class ArgumentTable:
     """The layout of one signature: ``offsets`` and ``size`` in bytes, in the order of ``parameters``.
 
+    ``layout`` packs the numbers; ``conversions`` gives, by a parameter's number, what makes its bits of a float;
     ``descriptors`` encoded descriptors follow (see :mod:`tri_runtime.descriptors`).
     """
 
@@ -129,7 +130,7 @@ class ArgumentTable:
 
 
 class PackedArguments:
-    """Memory for one launch: ``address`` of the packed bytes, ``pointers`` to one pointer per argument."""
+    """Memory for one launch, laid out by ``table``: ``address`` of the packed bytes, ``pointers`` to one pointer per argument."""
 
     __slots__ = ("_pointers", "address", "memory", "pointers")
 
@@ -142,7 +143,7 @@ class PackedArguments:
 
 
 class ArgumentPool:
-    """Packed arguments for concurrent launches of one kernel: :meth:`take` one, :meth:`give` it back.
+    """Packed arguments of layout ``table`` for concurrent launches of one kernel: :meth:`take` one, :meth:`give` it back.
 
     Drivers copy arguments during the launch call, so one block per thread inside a launch suffices.
     """

@@ -13,7 +13,7 @@ __all__ = ["ForkGuard"]
 
 @dataclass(frozen=True)
 class ForkGuard:
-    """Remembers the process that made it; :meth:`check` refuses any other.
+    """The process ``pid`` that started ``what`` (text for a message); :meth:`check` refuses any other.
 
     Drivers keep threads and mapped memory that a forked child has only a torn copy of: the first call
     there hangs or crashes, so it is refused with words instead.

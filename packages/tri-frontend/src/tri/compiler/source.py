@@ -39,7 +39,7 @@ class Specialization:
 
 
 class ASTSource:
-    """A jit function with the types of its run-time parameters and the values of the others.
+    """A jit function ``fn`` with the types of its run-time parameters and the values of the others.
 
     ``signature`` maps every parameter, by name or position, to its type (``"*fp32"``, ``"i32"``), to
     ``"constexpr"``, or to a (named) tuple of these; ``constexprs`` gives the values, by name, position or path

@@ -643,6 +643,7 @@ class block_pointer:
 class range:
     """A loop at run time, as Python's range, with hints to the compiler.
 
+    ``arg1``, ``arg2`` and ``step`` are Python's (end, or start, end and step): integer scalars of one dtype after promotion.
     ``num_stages``: depth of the software pipeline of this loop; ``loop_unroll_factor``: copies of the body;
     ``disallow_acc_multi_buffer``, ``flatten``, ``disable_licm``: see the language page.  ``warp_specialize``: whether
     warps of their own copy the blocks of the kernel; None: the option of that name decides."""
@@ -661,12 +662,14 @@ class range:
     def __iter__(self) -> _Iterator[tensor]: ...
 
 class static_range:
-    """A loop that is unrolled while compiling: its bounds are constexpr, and so is its variable."""
+    """A loop that is unrolled while compiling: its bounds are constexpr, and so is its variable.
+
+    ``arg1``, ``arg2`` and ``step`` are as those of Python's range: end, or start, end and step."""
     def __init__(self, arg1: _Any, arg2: _Any = None, step: _Any = None) -> None: ...
     def __iter__(self) -> _Iterator[constexpr]: ...
 
 class condition:
-    """The condition of a ``while``, with hints: ``while tl.condition(x > 0, disable_licm=True)``."""
+    """The condition ``arg1`` of a ``while``, a scalar, with hints: ``while tl.condition(x > 0, disable_licm=True)``."""
     def __init__(self, arg1: _Any, disable_licm: bool = False) -> None: ...
     def __bool__(self) -> bool: ...
 

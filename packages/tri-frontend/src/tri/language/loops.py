@@ -12,6 +12,7 @@ __all__ = ["condition", "range", "static_range"]
 class range:
     """A loop at run time, as Python's range, with hints to the compiler.
 
+    ``arg1``, ``arg2`` and ``step`` are Python's (end, or start, end and step): integer scalars of one dtype after promotion.
     ``num_stages``: depth of the software pipeline of this loop; ``loop_unroll_factor``: copies of the body;
     ``disallow_acc_multi_buffer``, ``flatten``, ``disable_licm``: see the language page.  ``warp_specialize``: whether
     warps of their own copy the blocks of the kernel; None: the option of that name decides.
@@ -51,7 +52,10 @@ def _outside(name: str) -> OutsideKernel:
 
 
 class static_range:
-    """A loop that is unrolled while compiling: its bounds are constexpr, and so is its variable."""
+    """A loop that is unrolled while compiling: its bounds are constexpr, and so is its variable.
+
+    ``arg1``, ``arg2`` and ``step`` are as those of Python's range: end, or start, end and step.
+    """
 
     def __init__(self, arg1: Any, arg2: Any = None, step: Any = None) -> None:
         self.step = 1 if step is None else step
@@ -64,7 +68,7 @@ class static_range:
 
 
 class condition:
-    """The condition of a ``while``, with hints: ``while tl.condition(x > 0, disable_licm=True)``."""
+    """The condition ``arg1`` of a ``while``, a scalar, with hints: ``while tl.condition(x > 0, disable_licm=True)``."""
 
     __tri_raw__ = True
 

@@ -22,7 +22,10 @@ active_mode: ContextVar[AsyncCompileMode | None] = ContextVar("tri_async_compile
 
 
 class FutureKernel:
-    """A kernel that is being compiled; everything asked of it but :meth:`done` waits for the compile."""
+    """A kernel that is being compiled, made by a warm-up inside :class:`AsyncCompileMode`.
+
+    Everything asked of it but :meth:`done` waits for the compile, and raises the error that it ended in.
+    """
 
     def __init__(
         self,

@@ -108,7 +108,7 @@ class Choice(_Line):
     """Choice of the tuner of kernel ``name`` for ``key``: ``choice``, a configuration's text, with its times
     ``ms``.
 
-    ``among``: a digest of the configurations that it had.
+    ``file``: that of the kernel; ``target``: ``"backend:arch"``; ``among``: a digest of the configurations that it had.
     """
 
     kind: ClassVar[str] = "tuned"
@@ -128,7 +128,7 @@ class Choice(_Line):
 
 @dataclass(frozen=True)
 class LeftOut(_Line):
-    """A launch of kernel ``name`` that no other process can compile, and ``why``."""
+    """A launch of kernel ``name`` for ``target`` (``"backend:arch"``) that no other process can compile, and ``why``."""
 
     kind: ClassVar[str] = "left_out"
     name: str
@@ -141,7 +141,7 @@ _KINDS: dict[str, type[_Line]] = {line.kind: line for line in (Version, Choice, 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The lines of a manifest, each once."""
+    """The lines of a manifest, each once: ``versions`` of kernels, ``choices`` of tuners, launches ``left_out``."""
 
     versions: tuple[Version, ...] = ()
     choices: tuple[Choice, ...] = ()

@@ -25,7 +25,7 @@ _missing: list[Missing] = []
 
 @dataclass(frozen=True)
 class Missing:
-    """A compile that the bundle did not spare: the ``kernel``, its ``target``, and what made it new."""
+    """A compile that the bundle did not spare: the ``kernel``, its ``target``, and the ``reasons`` that made it new."""
 
     kernel: str
     target: str
@@ -52,7 +52,7 @@ class Coverage:
 
 
 class Served:
-    """A bundle that is served until :meth:`close`, or the end of a ``with`` block."""
+    """A bundle that is served until :meth:`close`, or the end of a ``with`` block; made by :func:`serve`."""
 
     def __init__(self, bundle: Bundle, before: dict[str, str | None]) -> None:
         self._bundle = bundle

@@ -18,8 +18,9 @@ Measured = tuple[float, float | None, float | None]
 
 
 class Benchmark:
-    """One plot: ``x_names`` take the values ``x_vals``, a line for every value of ``line_arg``.
+    """One plot: ``x_names`` take the values ``x_vals``, a line for every value ``line_vals`` of ``line_arg``.
 
+    ``line_names`` labels the lines (OptionError for another number than of values), ``xlabel`` and ``ylabel`` the axes;
     ``args`` are further keywords of the measured function; ``x_log`` and ``y_log`` choose logarithmic axes,
     ``styles`` gives ``(colour, line style)`` of each line, ``plot_name`` the name of the files.
     """

@@ -22,7 +22,10 @@ __all__ = ["Banks", "VectorAccess", "bank_conflicts", "vector_access"]
 
 @dataclass(frozen=True)
 class Banks:
-    """The geometry of shared memory; ``row_bytes`` is what all banks give in one cycle, ``access_bytes`` a thread's widest access."""
+    """The geometry of shared memory: ``count`` banks of ``bytes_per_bank``, ``access_bytes`` a thread's widest access.
+
+    ``row_bytes`` is what all banks give in one cycle.
+    """
 
     count: int = 32
     bytes_per_bank: int = 4
