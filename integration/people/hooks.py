@@ -45,7 +45,10 @@ HOOKS = (
     Hook(
         "modifiers of loads and stores that pass through", lambda: _fields(api.LanguageExtension, "modifiers")
     ),
-    Hook("configurations of the autotuner: pruning, defaults", lambda: hasattr(api.Policy, "prune")),
+    Hook(
+        "configurations of the autotuner: pruning, defaults",
+        lambda: hasattr(api.Policy, "prune") and hasattr(api.Policy, "configurations"),
+    ),
     Hook("heuristics and device properties for Inductor", lambda: hasattr(hookspecs, "tri_inductor")),
     Hook("device times for a profiler", lambda: _fields(api.Observer, "device_times")),
 )

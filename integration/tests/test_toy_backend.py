@@ -30,6 +30,7 @@ CHANGED = {
     "src/tri_backend_toy/architectures.py": ("its instructions are this processor's", 20),
     "src/tri_backend_toy/image.py": ("it has a compiler", 60),
     "src/tri_backend_toy/driver.py": ("it has a driver", 8),
+    "src/tri_backend_toy/pipeline.py": ("it offers the autotuner configurations, and prunes them", 25),
 }
 #: files that the template does not have
 ADDED = {

@@ -45,3 +45,29 @@ def test_arguments_of_several_sizes_arrive() -> None:
     with tri.target("toy"):
         kernels.scale[(3,)](out, x, 0.5, 300, BLOCK=128, num_warps=1)
     np.testing.assert_array_equal(out, x * np.float32(0.5))
+
+
+def test_the_tuner_is_given_configurations_and_tries_none_of_many_warps() -> None:
+    x = np.random.default_rng(4).random(128, dtype=np.float32)
+    out = np.full_like(x, np.nan)
+    tried: list[object] = []
+
+    def bench(call: object, quantiles: object) -> list[float]:
+        del quantiles
+        tried.append(call)
+        call()  # type: ignore[operator]
+        return [1.0, 1.0, 1.0]
+
+    with tri.target("toy"):
+        offered = tri.autotune(configs=[], key=["n"], do_bench=bench)(kernels.scale)
+        offered[(1,)](out, x, 3.0, 128, BLOCK=128)
+        assert len(tried) == 2
+        assert offered.best_config.num_warps == 1
+        np.testing.assert_array_equal(out, x * np.float32(3))
+        tried.clear()
+        configs = [tri.Config({"BLOCK": 128}, num_warps=warps) for warps in (4, 1, 2)]
+        pruned = tri.autotune(configs=configs, key=["n"], do_bench=bench)(kernels.scale)
+        pruned[(1,)](out, x, 2.0, 128)
+        assert pruned.best_config.num_warps == 1
+    assert not tried  # one was left, which has nothing to be compared with
+    np.testing.assert_array_equal(out, x * np.float32(2))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from tri_core.api import CommonOptions, Pipeline, Target
 from tri_core.passes import ttir_stage
 from tri_core.plugins import manager
@@ -14,8 +18,26 @@ from tri_backend_toy.primitives import make_primitives
 
 __all__ = ["POLICY", "pipeline", "simulated"]
 
+
+@dataclass(frozen=True)
+class ToyPolicy(DefaultPolicy):
+    """What the shared passes and the tuner ask."""
+
+    def prune(
+        self, configs: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any]
+    ) -> Sequence[Mapping[str, Any]]:
+        """Those of the fewest warps: threads take turns on one processor, and more of them are never faster."""
+        del arguments
+        fewest = min(each["num_warps"] for each in configs)
+        return [each for each in configs if each["num_warps"] == fewest]
+
+    def configurations(self) -> Sequence[Mapping[str, Any]]:
+        """One warp, with all of LLVM's optimisations and with few."""
+        return [{"num_warps": 1, "opt_level": 3}, {"num_warps": 1, "opt_level": 1}]
+
+
 #: how wide a thread accesses memory; a matrix unit and asynchronous copies are described here, too
-POLICY = DefaultPolicy(max_vector_bits=128)
+POLICY = ToyPolicy(max_vector_bits=128)
 
 
 def _table(target: Target, options: CommonOptions) -> LoweringTable:

@@ -229,3 +229,18 @@ class Policy(Protocol):
     def specialization(self, function: Any) -> Any | None:
         """Warp specialisation of ``function`` (producer's warps, registers, stages); None: none."""
         ...
+
+    def prune(
+        self, configs: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any]
+    ) -> Sequence[Mapping[str, Any]]:
+        """Those of ``configs`` that ``autotune`` shall compile and time for a launch with ``arguments``, at least one.
+
+        Each is the keywords that it adds to the launch: constexprs and options of the compile.
+        """
+        ...
+
+    def configurations(self) -> Sequence[Mapping[str, Any]]:
+        """Options of compiles that ``autotune`` tries where it is given no configuration, the first one at least sound; empty: the
+        usual options alone.
+        """
+        ...

@@ -22,6 +22,7 @@ from tri.launch.reported import CHOICES, VERSIONS, trials
 from tri.launch.request import arguments_only, grid_and_warmup, warm_up_keywords
 from tri.tuning import report, results
 from tri.tuning.arrays import copy_of, device_of, restore, zero
+from tri.tuning.backend_choices import choose
 from tri.tuning.compiling import INFEASIBLE, UNUSABLE, Plan, compile_all
 from tri.tuning.config import Config
 from tri.tuning.progress import Progress
@@ -84,7 +85,7 @@ class Autotuner(Wrapper):
         deterministic: bool = False,
     ) -> None:
         super().__init__(fn, arg_names)
-        self.configs = list(configs) or [Config({})]
+        self.configs, self.is_given = list(configs) or [Config({})], bool(configs)
         self.keys = list(key)
         self.reset_to_zero = list(reset_to_zero or ())
         self.restore_value = list(restore_value or ())
@@ -97,11 +98,9 @@ class Autotuner(Wrapper):
         self.configs_top_k = self.pruning.top_k
         self.early_config_prune = self.pruning.early_config_prune
         self.num_warmups, self.num_reps = warmup, rep
-        self.use_cuda_graph = use_cuda_graph
-        self.do_bench = do_bench
+        self.use_cuda_graph, self.do_bench = use_cuda_graph, do_bench
         self.cache_results = cache_results
-        self.executor = executor
-        self.deterministic = deterministic
+        self.executor, self.deterministic = executor, deterministic
         self.cache: dict[tuple[Any, ...], Config] = {}
         self.configs_timings: dict[Config, list[float]] = {}
         self.failures: dict[Config, TriError] = {}
@@ -158,9 +157,8 @@ class Autotuner(Wrapper):
         """Every configuration that pruning leaves, compiled without launching."""
         nargs = dict(zip(self.arg_names, args, strict=False))
         given = warm_up_keywords(self.arg_names, kwargs)
-        kept = self.pruning.choose(self.configs, nargs, given)
         made = []
-        for config in kept:
+        for config in self._kept(nargs, args, given):
             keywords = self._with(config, given)
             self._prepare(config, args, arguments_only(keywords))
             made.append(self.fn.run(*args, **keywords))
@@ -213,7 +211,7 @@ class Autotuner(Wrapper):
         return tuple(parts)
 
     def _choice(self, nargs: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Config:
-        if len(self.configs) == 1:
+        if len(self.configs) == 1 and self.is_given:
             return self.configs[0]
         if self.base_fn.is_interpreted:  # its time says nothing: the first that pruning leaves
             return self.pruning.choose(self.configs, nargs, kwargs)[0]
@@ -231,7 +229,7 @@ class Autotuner(Wrapper):
     ) -> Config:
         """The best configuration for ``key``; AutotuneError when none works."""
         begin = time.perf_counter()
-        kept = self.pruning.choose(self.configs, nargs, kwargs)
+        kept = self._kept(nargs, args, kwargs)
         if len(kept) == 1:  # there is nothing to compare it with
             return kept[0]
         target = self._target(kept, args, kwargs)
@@ -261,6 +259,11 @@ class Autotuner(Wrapper):
     def _repr_html_(self) -> str:
         """HTML for notebooks: the configurations of the latest tuning, fastest first, and why others failed."""
         return report.as_html(self.__name__, self.configs_timings, self.failures)
+
+    def _kept(self, nargs: dict[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Config]:
+        """The configurations to try."""
+        offered = self.configs if self.is_given else ()
+        return choose(offered, self.pruning, lambda c: self._target(c, args, kwargs), nargs, kwargs)
 
     def _target(self, kept: Sequence[Config], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Target:
         """The target of the launch: that of the first configuration whose options it knows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,17 @@ class DefaultPolicy(TypedFields):
     def specialization(self, function: ir.Operation) -> Specialization | None:
         """See :meth:`AsyncPolicy.specialization`."""
         return self.async_units.specialization(function)
+
+    def prune(
+        self, configs: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any]
+    ) -> Sequence[Mapping[str, Any]]:
+        """All of ``configs``: what does not fit is refused when it is compiled."""
+        del arguments
+        return configs
+
+    def configurations(self) -> Sequence[Mapping[str, Any]]:
+        """None beside the usual options."""
+        return ()
 
 
 DEFAULT_POLICY = DefaultPolicy()
