@@ -74,7 +74,19 @@ PROJECTS = {
             # one configuration for each kernel, as its own switch has it
             environment={"LIGER_FUSED_MOE_AUTOTUNE": "0"},
         ),
-        Project("fla-core", "0.6.0", ("fla.ops", "fla.modules"), ("einops", "packaging")),
+        Project(
+            "fla-core",
+            "0.6.0",
+            (
+                "fla.ops",
+                "fla.modules",
+                # imported by the others where there is an NVIDIA GPU
+                "fla.ops.utils.sinkhorn.gluon",
+                "fla.modules.fused_cross_entropy.gluon",
+                "fla.modules.causal_conv1d.backends.gluon",
+            ),
+            ("einops", "packaging"),
+        ),
         Project("conch-triton-kernels", "1.3", ("conch", "conch.kernels")),
         Project(
             "flag-gems",

@@ -10,6 +10,7 @@ from integration.published import (
     ao,
     cce,
     conch,
+    explicit,
     fla,
     gems,
     liger,
@@ -29,7 +30,7 @@ from integration.published.tuning import untuned
 __all__ = ["MODULES", "report", "select"]
 
 #: the modules that enter cases
-MODULES = (ao, cce, conch, fla, gems, liger, lmdeploy, more, sage, sglang, tiling, training, vllm)
+MODULES = (ao, cce, conch, explicit, fla, gems, liger, lmdeploy, more, sage, sglang, tiling, training, vllm)
 
 
 def select(names: Sequence[str], *, whole: bool = False) -> list[Case]:

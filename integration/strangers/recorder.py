@@ -12,6 +12,7 @@ import tri_core.compiler
 from integration.strangers.record import Kernel
 from integration.strangers.texts import NotPortable, texts_of
 from tri.compiler.source import ASTSource
+from tri.experimental.gluon import GluonASTSource
 from tri.launch.binder import make_binder
 from tri.launch.dispatcher import Dispatcher
 from tri.launch.specialize import specialize
@@ -84,6 +85,8 @@ class Recorder:
             self.heard(kernel)
 
     def _kernel(self, source: ASTSource, options: Mapping[str, Any], grid: tuple[int, ...]) -> Kernel:
+        if isinstance(source, GluonASTSource):
+            raise NotPortable("layouts said by hand leave nothing to compare")
         if source.trees:
             raise NotPortable("a tuple as an argument")
         functions, constants = texts_of(source.fn, source.constants)

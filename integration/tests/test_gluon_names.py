@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 import tri.compat.triton as compat
@@ -23,3 +25,13 @@ def test_the_language_is_there() -> None:
         language = "triton.experimental.gluon.language"
         assert gluon_names.reason(language, "BlockedLayout", ("rank", "size_per_thread")) is None
         assert "one partition" in str(gluon_names.reason(language, "warp_specialize", ()))
+
+
+def test_extra_has_the_functions_of_libdevice() -> None:
+    with compat.installed():
+        extra = importlib.import_module("triton.experimental.gluon.language.extra")
+        assert extra.libdevice.tanh is importlib.import_module("triton.language.extra").libdevice.tanh
+        assert (
+            importlib.import_module("triton.experimental.gluon.language").extra.libdevice.tanh
+            is extra.libdevice.tanh
+        )

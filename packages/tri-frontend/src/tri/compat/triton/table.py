@@ -315,6 +315,8 @@ MODULES: dict[str, Module] = {
     "triton.experimental": Module(),
     "triton.experimental.gluon": Module((_GLUON,), advice=_GLUON_PARTS),
     "triton.experimental.gluon.language": Module((f"{_GLUON}.language",), advice=_GLUON_PARTS),
+    "triton.experimental.gluon.language.extra": Module(("tri.language.extra",)),
+    "triton.experimental.gluon.language.extra.libdevice": Module(_LIBDEVICE),
     "triton.tools": Module(),
     "triton.tools.tensor_descriptor": Module(("tri", "tri.tools.tensor_descriptor")),
     "triton.knobs": Module(
