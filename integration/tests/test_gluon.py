@@ -276,7 +276,7 @@ def allocated(out, layout: gl.constexpr):
 
 @gluon.jit
 def later(out):
-    gl.warp_specialize([], [])
+    gl.inline_asm("", [])
 
 
 BAD: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
@@ -295,7 +295,7 @@ BAD: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (indexed, {"index": 4}, "index 4 is out of range"),
     (allocated, {"layout": gl.SharedLinearLayout([[1, 0], [2, 0]])}, "leaves out elements|does not fit"),
     (allocated, {"layout": ONE}, "one of shared memory"),
-    (later, {}, "warp_specialize is not built"),
+    (later, {}, "inline_asm is not built"),
 ]
 
 
@@ -354,3 +354,8 @@ def test_under_tritons_name() -> None:
         assert names.BlockedLayout is gl.BlockedLayout
         with pytest.raises(ImportError, match="not there yet"):
             from triton.experimental.gluon.language import amd  # noqa: F401
+        from triton.experimental.gluon.language.nvidia.hopper import tma
+        from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+        assert tma.async_load is gl.nvidia.hopper.tma.async_load
+        assert TensorDescriptor is gluon.nvidia.hopper.TensorDescriptor

@@ -17,6 +17,7 @@ from tri_backend_nvidia.machine import (
     WarpBarrierOp,
 )
 from tri_backend_nvidia.options import nvidia_options
+from tri_core.errors import Unsupported
 from tri_core.ir.views import cast
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import ArriveBarrierOp, InitBarrierOp, InvalBarrierOp
@@ -87,6 +88,8 @@ def arrive(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
     For all CTAs of a cluster there is a lane for each, which arrives there.
     """
+    if "count" in op.attributes:
+        return _arrive_for_all(ctx, op)
     WarpBarrierOp.build([])
     if CLUSTER in op.attributes:
         b = ctx.b
@@ -98,6 +101,19 @@ def arrive(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         PeerArriveOp.build([there, first], (), {"scope": ir.StringAttr.get("cta")})
         return []
     BarrierArriveOp.build([_address(ctx, cast(op, ArriveBarrierOp).alloc), elected(ctx)])
+    return []
+
+
+def _arrive_for_all(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """The threads that run ``op`` synchronise, then the first ``count`` of them arrive."""
+    count, threads = ir.IntegerAttr(op.attributes["count"]).value, ctx.num_warps * ctx.threads_per_warp
+    if count > threads:
+        raise Unsupported(
+            f"{count} arrivals by {threads} threads", remedy=f"arrive with a count of at most {threads}"
+        )
+    ctx.barrier()
+    first = ctx.b.cmp("ult", ctx.thread, ctx.b.int_(count))
+    BarrierArriveOp.build([_address(ctx, cast(op, ArriveBarrierOp).alloc), first])
     return []
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tri.language import types as t
 from tri.language.e4b15_bits import encode_e4b15
@@ -64,7 +64,7 @@ def _make_type(type_: t.dtype) -> ir.Type:
     if isinstance(type_, t.block_type):
         return type_.make_ir_type() or ir.RankedTensorType.get(type_.shape, ir_type(type_.element_ty))
     if isinstance(type_, t.tensor_descriptor_type):
-        return _descriptor_type(type_.block_type)
+        return _descriptor_type(type_.block_type, type_.layout)
     if isinstance(type_, t.pointer_type):
         pointee = t.int8 if type_.element_ty.is_bool() else type_.element_ty
         return PointerType.of(ir_type(pointee), type_.address_space)
@@ -73,19 +73,23 @@ def _make_type(type_: t.dtype) -> ir.Type:
     return _SCALARS[type_.name]()
 
 
-def _descriptor_type(block: t.block_type) -> ir.Type:
-    """The type of descriptors of ``block``, which know the signedness of their elements."""
+def _descriptor_type(block: t.block_type, layout: str) -> ir.Type:
+    """The type of descriptors of ``block``, which know the signedness of their elements, and ``layout`` if it is given."""
     element = block.element_ty
     scalar = ir_type(element)
     if element.is_int():
         signed = element.is_int_signed()
         bits = element.int_bitwidth
         scalar = ir.IntegerType.get_signed(bits) if signed else ir.IntegerType.get_unsigned(bits)
-    return TensorDescType.get(ir.RankedTensorType.get(block.shape, scalar))
+    encoding = ir.Attribute.parse(layout) if layout else None
+    return TensorDescType.get(ir.RankedTensorType.get(block.shape, scalar, encoding))
 
 
 class Builder:
     """Makes operations of one module at an insertion point that the code generator moves."""
+
+    #: class of descriptors in the kernel, made of a handle, a shape and strides; None: the language's own
+    descriptor_class: ClassVar[Callable[..., Any] | None] = None
 
     def __init__(self, target: Target, options: CommonOptions) -> None:
         self.target = target

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.compiler.signature import parameter_types
 from tri.language import types as t
-from tri.language.descriptors import descriptor_of, tensor_descriptor
+from tri.language.descriptors import descriptor_of
 from tri.language.tensor import tensor
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ def parameter_values(
 
 def _descriptor(
     b: Builder, name: str, type_: t.tensor_descriptor_type, values: Mapping[str, tensor], attributes: Facts
-) -> tensor_descriptor:
+) -> Any:
     block = type_.block_type.shape
     shape = [values[f"{name}.shape.{i}"] for i in range(len(block))]
     strides = [values[f"{name}.stride.{i}"] for i in range(len(block) - 1)]
     padding = "nan" if _PADS_WITH_NAN in attributes.get(name, ()) else "zero"
     steps, rounds = [*strides, b.constant(1, t.int64)], _ROUNDS in attributes.get(name, ())
-    return descriptor_of(b, values[name], shape, steps, block, padding, rounds)
+    return descriptor_of(b, values[name], shape, steps, block, padding, rounds, type_.layout)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tri.compiler.builder import Builder
 
 __all__ = [
+    "described",
     "descriptor_of",
     "load_tensor_descriptor",
     "make_tensor_descriptor",
@@ -332,12 +333,16 @@ def descriptor_of(
     block: Sequence[int],
     padding: str,
     rounds: bool = False,
-) -> tensor_descriptor:
-    """The descriptor of checked parts: ``shape`` is int32, ``strides`` int64; ``rounds``: what is read of float32 is rounded to TF32."""
+    layout: str = "",
+) -> Any:
+    """The descriptor of checked parts: ``shape`` is int32, ``strides`` int64; ``rounds``: what is read of float32 is rounded to TF32.
+
+    ``layout``: as in :class:`~tri.language.types.tensor_descriptor_type`.
+    """
     scalar = base.type
     assert isinstance(scalar, t.pointer_type)
-    type_ = t.tensor_descriptor_type(t.block_type(scalar.element_ty, tuple(block)))
-    cls = rounding_descriptor if rounds else tensor_descriptor
+    type_ = t.tensor_descriptor_type(t.block_type(scalar.element_ty, tuple(block)), layout)
+    cls = b.descriptor_class or (rounding_descriptor if rounds else tensor_descriptor)
     return cls(_make(b, base, shape, strides, type_, padding), shape, strides)
 
 
@@ -371,7 +376,13 @@ def make_tensor_descriptor(
     ``block_shape`` is constexpr, its last dimension 16 bytes or more.  A block that leaves the tensor reads
     zeros there, or NaN with ``padding_option="nan"``, and writes only what is inside.  CompilationError for anything else.
     """
-    b = _semantic
+    return described(_semantic, base, shape, strides, block_shape, padding_option)
+
+
+def described(
+    b: Builder, base: Any, shape: Any, strides: Any, block_shape: Any, padding_option: str, layout: str = ""
+) -> Any:
+    """The descriptor of :func:`make_tensor_descriptor`, in ``layout`` as :func:`descriptor_of` takes it."""
     place = check_pointer(b, base, "make_tensor_descriptor")
     if dimensions(place):
         raise CompilationError(f"make_tensor_descriptor needs one pointer, got {base.type}")
@@ -393,6 +404,7 @@ def make_tensor_descriptor(
         [scalar_integer(b, x, t.int64, f"strides[{i}]") for i, x in enumerate(steps)],
         block,
         padding_option,
+        layout=layout,
     )
 
 

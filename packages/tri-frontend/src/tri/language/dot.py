@@ -14,8 +14,9 @@ from tri_core.errors import CompilationError, Unsupported
 
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder
+    from tri_core.mlir import ir
 
-__all__ = ["dot"]
+__all__ = ["check_operands", "dot", "precision_attribute"]
 
 #: names of tt.InputPrecision
 _PRECISIONS = {"tf32": 0, "tf32x3": 1, "ieee": 2, "bf16x3": 3, "bf16x6": 4}
@@ -26,7 +27,8 @@ _ACCUMULATORS = ("int32", "fp16", "fp32", "fp64")
 _MOST = 2**31 - 1
 
 
-def _check_operands(b: Builder, x: Any, y: Any) -> None:
+def check_operands(b: Builder, x: Any, y: Any) -> None:
+    """CompilationError for operands that no dot takes: of other dtypes, batches or inner dimensions, or too small."""
     for name, value in (("first", x), ("second", y)):
         if not isinstance(value, tensor) or len(dimensions(value)) < 2:
             got = value.type if isinstance(value, tensor) else repr(value)
@@ -65,6 +67,11 @@ def _check_shapes(b: Builder, x: tuple[int, ...], y: tuple[int, ...]) -> None:
             f"dot of M={x[-2]}, N={y[-1]}, K={x[-1]} is too small for {b.target}",
             remedy="use M >= {}, N >= {}, K >= {}, padding with zeros".format(*least),
         )
+
+
+def precision_attribute(b: Builder, input_precision: str | None) -> ir.Attribute:
+    """The attribute of ``input_precision``, None being the launch's default; errors as of :func:`dot`."""
+    return b.i32(_PRECISIONS[_precision(b, input_precision, None)])
 
 
 def _precision(b: Builder, input_precision: str | None, allow_tf32: bool | None) -> str:
@@ -144,7 +151,7 @@ def dot(
     least and for an ``acc`` of another type; Unsupported for an ``input_precision`` that the target lacks.
     """
     b = _semantic
-    _check_operands(b, input, other)
+    check_operands(b, input, other)
     if len(dimensions(input)) > 3:
         return _folded(b, input, other, acc, input_precision, allow_tf32, max_num_imprecise_acc, out_dtype)
     imprecise = None if max_num_imprecise_acc is None else _imprecise(max_num_imprecise_acc, input)

@@ -410,29 +410,34 @@ _Block = block_type
 
 
 class tensor_descriptor_type(dtype):
-    """A descriptor of a tensor in memory that is read and written in blocks of ``block_type``."""
+    """A descriptor of a tensor in memory that is read and written in blocks of ``block_type``.
+
+    ``layout``: how a block lies in shared memory, as the IR writes it; empty where the compiler decides.
+    """
 
     block_type: _Block
+    layout: str
 
-    def __new__(cls, block: _Block) -> Self:
-        """The one type of descriptors of ``block``."""
-        key = (cls, block)
+    def __new__(cls, block: _Block, layout: str = "") -> Self:
+        """The one type of descriptors of ``block`` with ``layout``."""
+        key = (cls, block, layout)
         found = cls._interned.get(key)
         if found is None:
             found = cls._interned[key] = object.__new__(cls)
-            found.block_type = block
+            found.block_type, found.layout = block, layout
             shape = ", ".join(map(str, block.shape))
-            found.name = f"tensordesc<{block.element_ty.mangle()}[{shape}]>"
+            tail = f", {layout}" if layout else ""
+            found.name = f"tensordesc<{block.element_ty.mangle()}[{shape}]{tail}>"
             found.primitive_bitwidth = found.itemsize = 0
         return found  # type: ignore[return-value]
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by name, so that types stay interned."""
-        return tensor_descriptor_type, (self.block_type,)
+        return tensor_descriptor_type, (self.block_type, self.layout)
 
     def mangle(self) -> str:
         """The type inside the name of a specialised function."""
-        return f"TD{self.block_type.mangle()}"
+        return f"TD{self.block_type.mangle()}{self.layout}"
 
     def __repr__(self) -> str:
         return self.name
@@ -465,8 +470,8 @@ ALL_DTYPES: tuple[dtype, ...] = tuple(dtype(n) for n in (*_UNSIGNED[:1], *_SIGNE
 #: the names that signatures use (``i32``, ``u8``, ``fp16``, ``B``)
 _SIGNATURE: dict[str, dtype] = {t.mangle(): t for t in ALL_DTYPES} | {"i1": int1, "u1": int1, "B": int1}
 
-#: ``tensordesc<fp16[64, 64]>``
-_DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[(\d+(?:\s*,\s*\d+)*)\]>")
+#: ``tensordesc<fp16[64, 64]>``, or with a layout ``tensordesc<fp16[64, 64], #...>``
+_DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[(\d+(?:\s*,\s*\d+)*)\](?:\s*,\s*(#.+))?>")
 
 
 def parse_type(text: str) -> dtype:
@@ -478,7 +483,7 @@ def parse_type(text: str) -> dtype:
     descriptor = _DESCRIPTOR.fullmatch(text)
     if descriptor:
         shape = [int(size) for size in descriptor[2].split(",")]
-        return tensor_descriptor_type(block_type(parse_type(descriptor[1]), shape))
+        return tensor_descriptor_type(block_type(parse_type(descriptor[1]), shape), descriptor[3] or "")
     if text not in _SIGNATURE:
         raise ValueError(f"{text!r} is not a type; known: {', '.join(_SIGNATURE)}, and * before them")
     return _SIGNATURE[text]

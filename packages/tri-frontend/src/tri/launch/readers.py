@@ -68,7 +68,8 @@ class Constant:
 class DescriptorFact(NamedTuple):
     """Specialisation of a kernel on a tensor descriptor: all but its numbers.
 
-    ``divisible``: for every dimension, whether its size is; ``rounds``: whether what is read is rounded to TF32.
+    ``divisible``: for every dimension, whether its size is; ``rounds``: whether what is read is rounded to TF32;
+    ``layout``: how blocks lie in shared memory, where the descriptor says it.
     """
 
     dtype: str
@@ -77,6 +78,13 @@ class DescriptorFact(NamedTuple):
     divisible: tuple[bool, ...]
     place: Place | ReadOnly | None
     rounds: bool = False
+    layout: str = ""
+
+    @property
+    def text(self) -> str:
+        """The type of the parameter as signatures write it."""
+        tail = f", {self.layout}" if self.layout else ""
+        return f"tensordesc<{self.dtype}[{', '.join(map(str, self.block))}]{tail}>"
 
 
 @dataclass(frozen=True)
@@ -252,7 +260,13 @@ def _descriptors(rules: Rules) -> Reader:
         if dtype_ == "i1":
             dtype_ = "i8"  # what memory holds, as for descriptors made in kernels
         fact = DescriptorFact(
-            dtype_, tuple(desc.block_shape), desc.padding, divisible, place, desc.round_f32_to_tf32
+            dtype_,
+            tuple(desc.block_shape),
+            desc.padding,
+            divisible,
+            place,
+            desc.round_f32_to_tf32,
+            desc.layout_text,
         )
         return (address, *desc.shape, *desc.strides[:-1]), fact
 

@@ -112,7 +112,7 @@ class _Found:
         self.attributes |= _descriptor_facts(name, fact, self.divisibility)
         self._array(fact.place)
         self.kept.extend((*place, i) for i in range(2 * len(fact.block)))
-        return f"tensordesc<{fact.dtype}[{', '.join(map(str, fact.block))}]>"
+        return fact.text
 
 
 def _descriptor_facts(name: str, fact: DescriptorFact, divisibility: int) -> dict[str, list[tuple[str, int]]]:

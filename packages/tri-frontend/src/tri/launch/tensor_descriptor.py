@@ -56,6 +56,11 @@ class TensorDescriptor:
             _right.clear()
         _right.add(key)
 
+    @property
+    def layout_text(self) -> str:
+        """How blocks lie in shared memory, as the IR writes it; empty: the compiler decides."""
+        return ""
+
     def _check(self, address: int, name: str) -> None:
         dtype, rank = parse_type(name), len(self.shape)
         _require(

@@ -54,6 +54,7 @@ _Outs: TypeAlias = Sequence[ext.Result[Any]]
 
 #: attributes an op may carry without declaring them: IRDL knows no optional ones
 OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "ttg.arrive_barrier": ("count",),
     "ttg.async_copy_local_to_descriptor": ("kind",),
     "ttg.async_store_wait": ("complete",),
     "ttg.fence_async_shared": ("global",),
@@ -128,6 +129,7 @@ class BarrierExpectOp(TTG.Operation, name="barrier_expect", traits=[Effects(SYNC
 class ArriveBarrierOp(TTG.Operation, name="arrive_barrier", traits=[Effects(SYNCHRONIZE_CTA.on("alloc"))]):
     """One arrival by each warp that executes it; what the warp accessed before is released.
 
+    With ``count`` (i32), so many arrivals in all, once the threads that execute it have synchronised.
     ``deps``: all the buffers whose accesses it must stay behind, for passes that move it; none: any may be.
     """
 

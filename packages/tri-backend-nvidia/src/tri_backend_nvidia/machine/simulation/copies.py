@@ -1,7 +1,7 @@
 """Asynchronous copies in NumPy: data is fetched when a copy starts, or as late as may be, and arrives when it is waited for.
 
-In between, the destination holds undefined values: a kernel that reads too early, or starts a copy to what is still
-read, gives wrong numbers or a race.
+In between, the destination holds undefined values, and the simulator's CTA knows that it is on its way: a kernel that reads too
+early, or starts a copy to what is still read, is an error at that place.
 """
 
 from __future__ import annotations
@@ -81,6 +81,8 @@ def start(
         words.append(np.where(there, cta.memory(_GLOBAL).load(source + 4 * i, _WORD, there), 0))
         undefined = np.full(len(active), _UNDEFINED, np.int32)
         cta.memory(_SHARED).store(destination + 4 * i, undefined, active)
+    if isinstance(cta, CTA):
+        cta.memory(_SHARED).start_copy(destination, active, width)
     copy = _Copy(destination, [w.astype(np.int32) for w in words], active)
     copy.again = _late_source(cta, source, size, active)
     _state(cta).started.append(copy)
@@ -120,8 +122,12 @@ def wait(cta: SimulatedCTA, groups: int) -> None:
 
 
 def _land(cta: SimulatedCTA, copy: _Copy) -> None:
-    for i, early in enumerate(copy.words):
-        word = early if copy.again is None else copy.again(i)
+    words = [early if copy.again is None else copy.again(i) for i, early in enumerate(copy.words)]
+    if isinstance(cta, CTA):
+        rows = np.stack([word.astype(_WORD) for word in words], axis=1).view(np.uint8)
+        cta.memory(_SHARED).land_copy(copy.destination, rows, copy.active)
+        return
+    for i, word in enumerate(words):
         cta.memory(_SHARED).store(copy.destination + 4 * i, word, copy.active)
 
 

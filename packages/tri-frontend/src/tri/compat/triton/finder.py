@@ -13,7 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 from typing import Any
 
-from tri.compat.triton.table import EXTRA, GONE, MODULES, Module, vendor
+from tri.compat.triton.table import EXTRA, GLUON, GONE, MODULES, Module, gluon_part, vendor
 from tri.compat.triton.versions import REPORTED
 
 __all__ = ["Finder", "StandIn"]
@@ -111,8 +111,12 @@ def load(path: str) -> Any:
 
 def row_of(name: str) -> Module | None:
     """The row of the table for module ``name``, or of what a plugin adds to the language; None without."""
-    if name in MODULES or not name.startswith(f"{EXTRA}."):
-        return MODULES.get(name)
+    if name in MODULES:
+        return MODULES[name]
+    if name.startswith(f"{GLUON}."):
+        return gluon_part(name.removeprefix(f"{GLUON}."))
+    if not name.startswith(f"{EXTRA}."):
+        return None
     from tri_core.plugins import manager
 
     namespace = name.removeprefix(f"{EXTRA}.").partition(".")[0]

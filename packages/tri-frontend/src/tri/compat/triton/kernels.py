@@ -106,7 +106,7 @@ def _reported(fact: Any, is_const: bool) -> tuple[Any, Any]:
     if isinstance(fact, Constant):
         return "constexpr", fact.value
     if isinstance(fact, DescriptorFact):
-        return f"tensordesc<{fact.dtype}[{', '.join(map(str, fact.block))}]>", None
+        return fact.text, None
     if isinstance(fact, tuple):
         return f"*{'k' if is_const else ''}{fact[0]}", "D" if fact[1] else None
     if fact == ONE:

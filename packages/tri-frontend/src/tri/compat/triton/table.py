@@ -6,13 +6,14 @@ the same table to users.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
 from tri_core.lazy_dataclasses import dataclass
 
-__all__ = ["EXTRA", "GONE", "MODULES", "VERSION", "Module", "vendor"]
+__all__ = ["EXTRA", "GLUON", "GONE", "MODULES", "VERSION", "Module", "gluon_part", "vendor"]
 
 #: the version of Triton whose interface stands in; what programs see is :mod:`tri.compat.triton.versions`'s
 VERSION = "3.9.0"
@@ -43,6 +44,7 @@ class Module:
 _HERE = "tri.compat.triton"
 #: where plugins add to the language
 EXTRA = "triton.language.extra"
+GLUON = "triton.experimental.gluon"
 _LANGUAGE = "tri.language"
 _INTERNAL = "tri has its own compiler: compile through triton.compile, or tri.compile"
 _NO_LIBRARY = f"there is no libtriton behind this module; {_INTERNAL}"
@@ -159,6 +161,26 @@ def vendor(namespace: str) -> dict[str, Module]:
         **{f"{path}.{name}": own for name in _OF_VENDORS},
         f"{path}.libdevice": Module((f"tri.language.extra:{namespace}.libdevice", *_LIBDEVICE)),
     }
+
+
+def gluon_part(path: str) -> Module | None:
+    """The row of a vendor's part of Gluon, ``language.VENDOR...`` or what the host uses, ``VENDOR...``; None where no plugin has it."""
+    from tri_core.plugins import manager
+
+    inside = path.startswith("language.")
+    vendor_, _, rest = path.removeprefix("language.").partition(".")
+    for extension in manager().languages():
+        if extension.namespace == f"gluon.{vendor_}":
+            module = ".".join(filter(None, (extension.module, "" if inside else "host", rest)))
+            return Module((module,), advice=_GLUON_PARTS) if _exists(module) else None
+    return None
+
+
+def _exists(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 MODULES: dict[str, Module] = {

@@ -5,10 +5,14 @@ The language, ``tri.experimental.gluon.language``, needs the package ``tri-gpu-d
 
 from __future__ import annotations
 
+import importlib.util
+from typing import Any
+
 from tri.experimental.gluon.kernel import GluonASTSource, GluonJITFunction, jit
 from tri.language.aggregate import aggregate
 from tri.language.builtin import constexpr_function
 from tri.language.elementwise import must_use_result
+from tri_core.plugins import manager
 
 __all__ = [
     "GluonASTSource",
@@ -18,3 +22,14 @@ __all__ = [
     "jit",
     "must_use_result",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What a vendor has for host code: ``gluon.VENDOR``."""
+    if not name.startswith("__"):
+        for extension in manager().languages():
+            if extension.namespace == f"gluon.{name}" and importlib.util.find_spec(
+                f"{extension.module}.host"
+            ):
+                return importlib.import_module(f"{extension.module}.host")
+    raise AttributeError(f"module 'tri.experimental.gluon' has no attribute {name!r}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tri.compiler.builder import Builder
 from tri.experimental.gluon.agreement import check_fit, mismatch
+from tri.experimental.gluon.descriptors import tensor_descriptor
 from tri.experimental.gluon.layouts import DistributedLayout, layout_of
 from tri.experimental.gluon.types import distributed_type
 from tri.interpreting import current
@@ -62,6 +63,8 @@ def of_gluon(b: Builder, name: str) -> GluonBuilder:
 
 class GluonBuilder(Builder):
     """Makes operations of one module whose tensors have layouts, or leave theirs open."""
+
+    descriptor_class = tensor_descriptor
 
     def __init__(self, target: Target, options: CommonOptions) -> None:
         super().__init__(target, options)

@@ -22,7 +22,7 @@ from tri.language.builtin import of_builtin
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError, Unsupported
 from tri_gpu_dialect.edit import GLOBAL, SHARED
-from tri_gpu_dialect.layouts import Banks, layout_for
+from tri_gpu_dialect.layouts import WARP, Banks, layout_for
 from tri_gpu_dialect.layouts import bank_conflicts as cycles
 from tri_gpu_dialect.layouts.encoding import places_alike
 
@@ -185,8 +185,8 @@ def barrier(*, cluster: bool = False, _semantic: Builder) -> None:
 
 @builtin
 def num_warps(*, _semantic: Builder) -> int:
-    """Warps that run the kernel: constexpr."""
-    return int(_semantic.options.num_warps)
+    """Warps that run the kernel, or the partition around the call: constexpr."""
+    return of_gluon(_semantic, "num_warps").sizes[WARP]
 
 
 @builtin

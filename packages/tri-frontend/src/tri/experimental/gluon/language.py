@@ -139,6 +139,7 @@ from tri.experimental.gluon.layouts import (
     SwizzledSharedLayout,
 )
 from tri.experimental.gluon.shared_memory import allocate_shared_memory, shared_memory_descriptor
+from tri.experimental.gluon.specialization import warp_specialize
 from tri.experimental.gluon.types import distributed_type, shared_memory_descriptor_type
 
 __all__ = [
@@ -264,6 +265,7 @@ __all__ = [
     "uint64",
     "umulhi",
     "void",
+    "warp_specialize",
     "where",
     "xor_sum",
     "zeros",
@@ -276,7 +278,6 @@ __later__ = {
     "fp4_to_fp": "keep operands in 8 or 16 bits",
     "fpsan": "run the kernel in the simulator, which checks accesses and races",
     "inline_asm": "use gl.inline_asm_elementwise",
-    "warp_specialize": "write the kernel with one partition",
 }
 
 #: namespaces of LanguageExtensions that belong to Gluon begin with this

@@ -12,10 +12,10 @@ from tri.language import types as t
 from tri.language.constexpr import unwrap
 from tri_core.errors import CompilationError
 from tri_core.mlir import ir
-from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.base import AsyncTokenType, MemDescType
 from tri_gpu_dialect.types import tensor_type
 
-__all__ = ["distributed_type", "layout_in", "shared_memory_descriptor_type"]
+__all__ = ["async_token", "distributed_type", "layout_in", "shared_memory_descriptor_type"]
 
 
 class distributed_type(t.block_type):
@@ -130,3 +130,23 @@ class shared_memory_descriptor_type(t.foreign_type):
 
     def __repr__(self) -> str:
         return self.name
+
+
+class async_token(t.foreign_type):
+    """The result of an operation that starts, groups or waits for copies: nothing that a kernel computes with."""
+
+    def __new__(cls) -> Self:
+        """The one type."""
+        found = cls._interned.get((cls,))
+        if found is None:
+            found = cls._interned[cls,] = object.__new__(cls)
+            found.name, found.primitive_bitwidth, found.itemsize = "async_token", 0, 0
+        return found  # type: ignore[return-value]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by name, so that types stay interned."""
+        return async_token, ()
+
+    def make_ir_type(self) -> ir.Type:
+        """``!ttg.async.token``."""
+        return AsyncTokenType.get()

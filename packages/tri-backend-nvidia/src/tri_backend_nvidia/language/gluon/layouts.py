@@ -1,4 +1,4 @@
-"""``gl.nvidia``: what Gluon has for NVIDIA's GPUs; its layouts are also names of ``gl`` itself."""
+"""Records of the layouts that NVIDIA's matrix instructions have: results in registers, operands in shared memory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from tri.language import constexpr_function
 from tri_backend_nvidia.mma import NvidiaMma, NvmmaShared
 from tri_core.api import Unsupported
 
-__all__ = ["TOP_LEVEL", "NVMMADistributedLayout", "NVMMASharedLayout"]
-
-#: names that Triton has at the top of the language
-TOP_LEVEL = ("NVMMADistributedLayout", "NVMMASharedLayout")
+__all__ = ["NVMMADistributedLayout", "NVMMASharedLayout"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,7 @@
+"""``gluon.nvidia``: what host code makes for kernels."""
+
+from __future__ import annotations
+
+from tri_backend_nvidia.language.gluon.host import hopper
+
+__all__ = ["hopper"]
