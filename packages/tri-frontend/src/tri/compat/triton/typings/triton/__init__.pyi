@@ -51,5 +51,6 @@ from triton import _C as _C
 from triton import _utils as _utils
 from triton import backends as backends
 from triton import compiler as compiler
+from triton import experimental as experimental
 from triton import profiler as profiler
 from triton import tools as tools

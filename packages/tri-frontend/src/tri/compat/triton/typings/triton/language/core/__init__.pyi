@@ -188,6 +188,7 @@ from tri.language.constexpr import constexpr_type as constexpr_type
 from tri.language.constexpr import tuple_type as tuple_type
 from tri.language.constexpr import unwrap as unwrap
 from tri.language.types import ALL_DTYPES as ALL_DTYPES
+from tri.language.types import foreign_type as foreign_type
 from tri.language.types import parse_type as parse_type
 from tri.language.types import tensor_descriptor_type as tensor_descriptor_type
 
