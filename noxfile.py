@@ -411,8 +411,9 @@ def types(session: nox.Session) -> None:
     session.run("mypy", *session.posargs or [str(p) for p in _typed_paths()])
     if not session.posargs:
         session.run("mypy", *STUBBED)
-    with session.chdir(TOP / "integration" / "toy_backend"):  # a project of its own, as others have it
-        session.run("mypy", "src", "tests", "noxfile.py")
+    for project in ("toy_backend", "riscv_backend"):  # projects of their own, as others have them
+        with session.chdir(TOP / "integration" / project):
+            session.run("mypy", "src", "tests", "noxfile.py")
 
 
 def _typed_paths() -> list[Path]:

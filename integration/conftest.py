@@ -4,4 +4,4 @@ installed.
 
 from __future__ import annotations
 
-collect_ignore = ["toy_backend"]
+collect_ignore = ["riscv_backend", "toy_backend"]

@@ -49,3 +49,58 @@ def collatz(out_ptr, n_ptr):
             n = (3 * n + 1) // 2  # which is even before it is halved
             steps += 2
     tl.store(out_ptr + tl.program_id(0), steps)
+
+
+@tri.jit
+def add(out_ptr, x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside)
+    tl.store(out_ptr + offsets, x + tl.load(y_ptr + offsets, mask=inside), mask=inside)
+
+
+@tri.jit
+def layer_norm(out_ptr, x_ptr, weight_ptr, bias_ptr, n, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    inside = columns < n
+    row = tl.program_id(0) * n
+    x = tl.load(x_ptr + row + columns, mask=inside, other=0.0)
+    centred = tl.where(inside, x - tl.sum(x, axis=0) / n, 0.0)
+    scaled = centred * tl.rsqrt(tl.sum(centred * centred, axis=0) / n + 1e-5)
+    weight = tl.load(weight_ptr + columns, mask=inside)
+    tl.store(out_ptr + row + columns, scaled * weight + tl.load(bias_ptr + columns, mask=inside), mask=inside)
+
+
+@tri.jit
+def shift(x_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    inside = offsets < n
+    tl.store(x_ptr + 1 + offsets, tl.load(x_ptr + offsets, mask=inside), mask=inside)
+
+
+@tri.jit
+def towards_zero(out_ptr, x_ptr, y_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    quotient = tl.load(x_ptr + offsets) / tl.load(y_ptr + offsets)
+    tl.store(out_ptr + offsets, quotient.to(tl.int32))
+
+
+@tri.jit
+def says(x_ptr):
+    tl.device_print("program", tl.load(x_ptr + tl.program_id(0)))
+
+
+@tri.jit
+def asserts(x_ptr):
+    tl.device_assert(tl.load(x_ptr + tl.program_id(0)) < 2, "small")
+
+
+@tri.jit
+def forever(x_ptr):
+    while tl.load(x_ptr, volatile=True) == 0:
+        pass
+
+
+@tri.jit
+def wild(x_ptr, far):
+    tl.store(x_ptr + far, 1)

@@ -8,6 +8,8 @@ import tri
 
 import kernels
 
+pytestmark = pytest.mark.usefixtures("emulated")
+
 
 @pytest.fixture(autouse=True)
 def _target():  # type: ignore[no-untyped-def]

@@ -49,7 +49,9 @@ def _to_object(llvm_ir: str, context: StageContext) -> StageResult:
         remedy = "write the functions in the kernel language"
         raise Unsupported("Riscv links no libraries", remedy=remedy)
     if context.options.is_checked:
-        remedy = "compile without it, or look for accesses out of bounds on the target cpu"
+        remedy = (
+            "pass sanitize_overflow=False for assertions alone, or look for such accesses on the target cpu"
+        )
         raise Unsupported("Riscv checks no bounds (options debug, sanitize_overflow)", remedy=remedy)
     reply = context.codegen.compile(codegen_request(llvm_ir, llvm))
     count = len(_VECTOR.findall(reply.texts["asm"]))

@@ -87,10 +87,13 @@ def tri_pipeline(target: Target, options: CommonOptions) -> Pipeline:
     from tri_backend_cpu.pipeline import pipeline
     from tri_core.api import Pipeline
 
+    from tri_backend_riscv.by_lane import ConvertByLane
     from tri_backend_riscv.image import object_stage
 
     cpu = pipeline(target, options)
-    return Pipeline(stages=[cpu["ttir"], cpu["llir"], object_stage()])
+    made = Pipeline(stages=[cpu["ttir"], cpu["llir"], object_stage()])
+    made["llir"].text_passes.insert("llir.text", ConvertByLane())
+    return made
 
 
 @hookimpl
@@ -105,8 +108,11 @@ def tri_runtime(device_kind: str) -> Runtime:
 @hookimpl
 def tri_conformance(target: Target) -> ConformanceProfile:
     """Conformance profile; unsupported features are listed in ``conformance.toml``."""
+    from dataclasses import replace
     from pathlib import Path
 
     from tri_core.conformance import read_profile
+    from tri_core.plugin_records import Assembly
 
-    return read_profile(Path(__file__).with_name("conformance.toml"), target)
+    found = read_profile(Path(__file__).with_name("conformance.toml"), target)
+    return replace(found, assembly=Assembly(text="not $0, $1", constraints="=r,r"))

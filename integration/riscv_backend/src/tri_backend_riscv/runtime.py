@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import shutil
 import struct
 import tempfile
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,8 +72,9 @@ class EmulatedKernel:
         self.facts = Facts.find(image.data)
         check_parameters(image, self.facts.parameters, argument_table(self.parameters))
         self.bits = register_bits(device.arch)
-        self._folder = tempfile.TemporaryDirectory(prefix="tri-riscv-", ignore_cleanup_errors=True)
-        self.program = link(image.data, metadata.entry, Path(self._folder.name))
+        folder = tempfile.mkdtemp(prefix="tri-riscv-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.program = link(image.data, metadata.entry, Path(folder))
 
     @property
     def resources(self) -> dict[str, int]:
