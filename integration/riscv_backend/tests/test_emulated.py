@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tri
 from tri_core import knobs
-from tri_core.api import KernelFault
+from tri_core.api import KernelFault, OutOfBounds
 
 import kernels
 
@@ -81,10 +81,20 @@ def test_what_a_kernel_prints_is_printed_here(capfd: pytest.CaptureFixture[str])
 
 def test_an_assertion_that_fails_names_program_and_line() -> None:
     with pytest.raises(KernelFault, match="'small' failed") as failed:
-        kernels.asserts[(3,)](np.array([0, 1, 2], np.int32), debug=True, sanitize_overflow=False)
+        kernels.asserts[(3,)](np.array([0, 1, 2], np.int32), debug=True)
     assert failed.value.program == (2, 0, 0)
     assert failed.value.location is not None
     assert "device_assert" in str(failed.value.location.source_line)
+
+
+def test_an_access_out_of_bounds_names_element_and_line_and_is_left_out() -> None:
+    x = np.zeros(8, np.int32)
+    with pytest.raises(OutOfBounds, match="element 9 of 'x_ptr', which has 8") as out:
+        kernels.wild[(1,)](x, 9, debug=True)
+    assert out.value.location is not None
+    assert "far" in str(out.value.location.source_line)
+    kernels.wild[(1,)](x[::-1], -2, debug=True)  # an array that begins in front of its first element
+    assert x.tolist() == [0, 0, 0, 0, 0, 1, 0, 0]
 
 
 def test_a_kernel_that_does_not_end_is_ended() -> None:

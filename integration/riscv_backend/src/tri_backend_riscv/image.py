@@ -48,11 +48,6 @@ def _to_object(llvm_ir: str, context: StageContext) -> StageResult:
     if context.options.extern_libs:
         remedy = "write the functions in the kernel language"
         raise Unsupported("Riscv links no libraries", remedy=remedy)
-    if context.options.is_checked:
-        remedy = (
-            "pass sanitize_overflow=False for assertions alone, or look for such accesses on the target cpu"
-        )
-        raise Unsupported("Riscv checks no bounds (options debug, sanitize_overflow)", remedy=remedy)
     reply = context.codegen.compile(codegen_request(llvm_ir, llvm))
     count = len(_VECTOR.findall(reply.texts["asm"]))
     return StageResult(artifact=reply.objects["object"], resources={"vector_instructions": count})

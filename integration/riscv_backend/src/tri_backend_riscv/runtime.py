@@ -2,55 +2,36 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import shutil
-import struct
 import tempfile
 import weakref
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from tri_backend_cpu.launch_abi import (
-    ARGUMENTS,
-    ATTENTION,
-    FAILED,
-    FAILED_PROGRAM,
-    TASK,
-    Facts,
-)
-from tri_backend_cpu.runtime.checks import place_of
-from tri_backend_cpu.runtime.printing import Printer
+from tri_backend_cpu.launch_abi import Facts
 from tri_core.api import (
     Argument,
+    ArrayArgument,
     DeviceInfo,
     HostMemory,
     InternalError,
-    KernelFault,
     KernelImage,
     Launch,
     LoadedKernel,
     OverlapLaunch,
     TargetError,
 )
-from tri_runtime import RuntimeBase, argument_table, check_grid, check_parameters, null_pointer
+from tri_runtime import RuntimeBase, argument_table, check_parameters
 
 from tri_backend_riscv import emulator
+from tri_backend_riscv.launches import Launcher, bounded
 from tri_backend_riscv.linking import link
-from tri_backend_riscv.memory import BASE, BYTES, SharedMemory
+from tri_backend_riscv.memory import SharedMemory
 from tri_backend_riscv.processors import KIND, PROCESSORS, register_bits
 
 __all__ = ["RiscvRuntime", "probe"]
-
-_HEADER = TASK.head("stream")
-_LIMITS = {f"grid_{axis}": 2**31 - 1 for axis in "xyz"}
-_PAGE = 4096
-#: a record that a program prints: site, program, whether there is a value, element, value
-_RECORD = struct.Struct("<qiiiiq8s")
-#: of :attr:`Printer.address`
-_PRINT = ctypes.CFUNCTYPE(
-    None, ctypes.c_int64, ctypes.c_int32, ctypes.c_int32, ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p
-)
 
 
 def probe() -> Sequence[DeviceInfo]:
@@ -75,6 +56,15 @@ class EmulatedKernel:
         folder = tempfile.mkdtemp(prefix="tri-riscv-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.program = link(image.data, metadata.entry, Path(folder))
+
+    def run(self, words: Sequence[int], memory: int) -> bytes:
+        """Run it with ``words`` on its command line, on the memory of file ``memory``: what it writes."""
+        return emulator.run(self.program, self.bits, words, memory, self.name)
+
+    @property
+    def apart(self) -> tuple[tuple[int, int, bool], ...]:
+        """Pairs of parameters that the kernel takes for disjoint, and whether they may also be the same."""
+        return tuple((first, second, bool(in_place)) for first, second, in_place in self.facts.apart)
 
     @property
     def resources(self) -> dict[str, int]:
@@ -109,6 +99,10 @@ class RiscvRuntime(RuntimeBase):
         self.check_process()
         return self.shared
 
+    def staged(self, arrays: Sequence[ArrayArgument]) -> AbstractContextManager[Sequence[Argument]]:
+        """Copies of ``arrays``, by pointers that know their extents."""
+        return bounded(arrays, super().staged(arrays))
+
     def load(self, image: KernelImage, device: DeviceInfo) -> LoadedKernel:
         """Link ``image``; TargetError where ``device`` has shorter registers than its code needs."""
         self.check_process()
@@ -125,9 +119,9 @@ class RiscvRuntime(RuntimeBase):
         del image
         loaded = _own(kernel)
         differ = [(first, second) for first, second, in_place in loaded.facts.apart if not in_place]
-        launches = [_Launcher(loaded, self.shared, ordered=False)]
+        launches = [Launcher(loaded, self.shared, ordered=False)]
         if loaded.facts.ordered is not None:
-            launches.append(_Launcher(loaded, self.shared, ordered=True))
+            launches.append(Launcher(loaded, self.shared, ordered=True))
 
         def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
             del stream
@@ -142,7 +136,7 @@ class RiscvRuntime(RuntimeBase):
         loaded = _own(kernel)
         if loaded.facts.ordered is None:
             return None
-        ordered = _Launcher(loaded, self.shared, ordered=True)
+        ordered = Launcher(loaded, self.shared, ordered=True)
         pairs = tuple((first, second) for first, second, _ in loaded.facts.apart)
         return OverlapLaunch(pairs, lambda grid, stream, args: ordered(grid, args))
 
@@ -154,73 +148,3 @@ def _own(kernel: LoadedKernel) -> EmulatedKernel:
     if not isinstance(kernel, EmulatedKernel):
         raise InternalError(f"{type(kernel).__name__} was loaded by another runtime")
     return kernel
-
-
-class _Launcher:
-    """Launches of one function of a kernel: fill a task, run the program, look what it reports."""
-
-    def __init__(self, kernel: EmulatedKernel, memory: SharedMemory, *, ordered: bool) -> None:
-        self._kernel = kernel
-        self._memory = memory
-        self._ordered = ordered
-        self._facts = kernel.facts.ordered if ordered and kernel.facts.ordered is not None else kernel.facts
-        self._table = argument_table(kernel.parameters)
-        self._pointers = tuple(i for i, p in enumerate(kernel.parameters) if p.is_pointer)
-        self._printer = Printer(self._facts.prints)
-
-    def __call__(self, grid: tuple[int, int, int], args: Sequence[Argument]) -> None:
-        check_grid(grid, _LIMITS)
-        if 0 in grid:
-            return
-        for index in self._pointers:
-            if not args[index]:
-                raise null_pointer(self._kernel.name, self._kernel.parameters[index])
-        # the task, a page of zeros at its end (nobody asks for attention), and what the kernel needs for itself
-        task_bytes = -(-(ARGUMENTS + self._table.size + 8) // _PAGE) * _PAGE
-        task = self._memory.alloc(task_bytes + self._facts.arena)
-        try:
-            self._run(task, task + task_bytes, self._task(grid, args))
-        finally:
-            self._memory.free(task)
-
-    def _task(self, grid: tuple[int, int, int], args: Sequence[Argument]) -> bytes:
-        """The task in bytes, behind it a word of zeros."""
-        made = ctypes.create_string_buffer(ARGUMENTS + self._table.size + 8)
-        x, y, z = grid
-        total = x * y * z
-        _HEADER.pack_into(made, 0, 0, total, max(1, total), x, y, z, 0, 0, 0, 0, 0, 0)
-        struct.pack_into("<Q", made, ATTENTION, BASE)  # the first page: zeros
-        self._table.pack_into((ctypes.c_char * (self._table.size + 8)).from_buffer(made, ARGUMENTS), args)
-        return bytes(made)
-
-    def _run(self, task: int, arena: int, content: bytes) -> None:
-        self._memory.write(task, content)
-        words = (BASE, BYTES, task, arena, TASK.offset("printer"), int(self._ordered))
-        kernel = self._kernel
-        said = emulator.run(kernel.program, kernel.bits, words, self._memory.file, kernel.name)
-        self._print(said)
-        (failed,) = struct.unpack("<i", self._memory.read(task + FAILED, 4))
-        if failed:
-            program = struct.unpack("<3i", self._memory.read(task + FAILED_PROGRAM, 12))
-            raise self._failure(failed, program)
-
-    def _print(self, said: bytes) -> None:
-        if not self._facts.prints:
-            return
-        function = _PRINT(self._printer.address)
-        for site, x, y, z, has_value, element, value in _RECORD.iter_unpack(said):
-            held = ctypes.create_string_buffer(value, 8)
-            function(site, x, y, z, element, ctypes.addressof(held) if has_value else None)
-
-    def _failure(self, number: int, program: tuple[int, ...]) -> KernelFault:
-        record = self._facts.assertions[number - 1]
-        name = self._kernel.name
-        return KernelFault(
-            f"device-side assertion {record['message']!r} failed in {name}, in program {program}",
-            remedy="the arrays that the kernel writes are as before the launch",
-            location=place_of(record["place"]),
-            kernel=name,
-            kernels=(name,),
-            program=(program[0], program[1], program[2]),
-            thread=None,
-        )
