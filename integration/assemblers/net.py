@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from integration.assemblers.evaluator import Thread, UnknownCode
+from tri_backend_nvidia.sass.evaluator import Thread, UnknownCode
 from integration.assemblers.programs import Program, chains, halves, module, packed, quads, words
 from integration.assemblers.small_floats import small_floats
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from integration.assemblers import dots
-from integration.assemblers.evaluator import Thread, UnknownCode, parse
+from tri_backend_nvidia.sass.evaluator import Thread, UnknownCode, parse
 from integration.assemblers.net import judge, known_programs
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import ptxas, rewritings, sound, version_of_ptxas

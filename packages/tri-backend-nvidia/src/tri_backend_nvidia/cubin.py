@@ -24,12 +24,12 @@ from tri_backend_nvidia.ptxas import (
 from tri_core import knobs
 from tri_core.api import CommonOptions, Stage, StageContext, StageResult, ToolchainError
 
-__all__ = ["cubin_stage"]
+__all__ = ["arguments", "cubin_stage"]
 
 logger = logging.getLogger(__name__)
 
 
-def _arguments(options: CommonOptions, lines: bool) -> tuple[str, ...]:
+def arguments(options: CommonOptions, lines: bool) -> tuple[str, ...]:
     """Arguments of ptxas for the options; it keeps source ``lines`` on request only."""
     line_info = ("-lineinfo",) if lines else ()
     fusion = () if options.enable_fp_fusion else ("--fmad=false",)
@@ -48,7 +48,7 @@ def _assembled(ptx: str, context: StageContext) -> Assembled:
         context.target.key.arch,
         program=_program(context),
         kernel=context.kernel_name,
-        options=_arguments(context.options, bool(context.knobs.get("LINE_INFO"))),
+        options=arguments(context.options, bool(context.knobs.get("LINE_INFO"))),
         timeout=knobs.get("NVIDIA_PTXAS_TIMEOUT"),
     )
 

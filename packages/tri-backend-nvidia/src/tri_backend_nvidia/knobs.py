@@ -29,6 +29,10 @@ KNOBS = KnobGroup(
             affects_codegen=True,
             locate=_ptxas,
         ),
+        Knob(
+            name="NVIDIA_PTXAS_OTHERS",
+            help="paths of more ptxas that tri verify --assemblers judges, as PATH has folders",
+        ),
         Knob(name="NVIDIA_LIBDEVICE", help="path of libdevice.10.bc", affects_codegen=True),
         Knob(
             name="NVIDIA_SCHEDULE",

@@ -41,7 +41,7 @@ from tri_gpu_dialect.policies.gpu import AsyncPolicy, DotPolicy, PipelinePolicy
 from tri_gpu_dialect.transforms.pipeline.passes import pipeline_passes
 from tri_gpu_dialect.transforms.pipeline.strategies import AsyncCopy
 
-__all__ = ["make_primitives", "pipeline", "policy", "simulated", "text_level"]
+__all__ = ["assembled_level", "make_primitives", "pipeline", "policy", "simulated", "text_level"]
 
 
 #: of a second-level cache, as far as programs should fill it: two thirds of the 50 MB of an H100, where keys and values of 16 heads were
@@ -248,3 +248,11 @@ def text_level(target: Target, given: CommonOptions) -> Pipeline:
     check_launch(target, options)
     llir = llir_stage(make_primitives, _table, target, lines=True)
     return Pipeline(stages=(_ttir(target, options), _ttgir(target, options), llir, ptx_stage(), text_stage()))
+
+
+def assembled_level(target: Target, given: CommonOptions, last: Stage) -> Pipeline:
+    """The stages as on the device, up to the text, and ``last``, which assembles it."""
+    options = nvidia_options(given)
+    check_launch(target, options)
+    llir = llir_stage(make_primitives, _table, target)
+    return Pipeline(stages=(_ttir(target, options), _ttgir(target, options), llir, ptx_stage(), last))

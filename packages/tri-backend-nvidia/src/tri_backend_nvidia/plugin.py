@@ -108,8 +108,14 @@ def tri_register_ir(registry: IRRegistry) -> None:
 @hookimpl
 def tri_cache_key(target: Target) -> Mapping[str, str]:
     """The assembler's identity, and what is rewritten before it: another ptxas makes other machine code."""
-    if target.key.backend != "nvidia" or target.key.simulated:
+    if target.key.backend != "nvidia":
         return {}
+    if target.key.simulated:
+        if not target.key.level:
+            return {}
+        from tri_backend_nvidia.sass.levels import identity_of_level
+
+        return identity_of_level(target.key.level, target.key.arch)
     from tri_backend_nvidia.ptxas import identity
 
     return identity(target.key.arch)
@@ -151,13 +157,18 @@ def tri_policy(target: Target, options: CommonOptions) -> Policy:
 
 @hookimpl
 def tri_simulation(target: Target) -> Simulation:
-    """ttir, ttgir, and the machine ops; as level ``text``, PTX."""
-    del target
+    """ttir, ttgir, and the machine ops; as level ``text``, PTX; below it what each ptxas makes of that."""
     from tri_backend_nvidia.pipeline import simulated, text_level
     from tri_backend_nvidia.simulation import decode_text, externals
 
     levels = {"text": SimulatedLevel(pipeline=text_level, decode=decode_text)}
-    return Simulation(pipeline=simulated, externals=externals, levels=levels)
+    
+    def assemblers() -> Mapping[str, SimulatedLevel]:
+        from tri_backend_nvidia.sass import levels
+
+        return levels.assemblers(target)
+
+    return Simulation(pipeline=simulated, externals=externals, levels=levels, assemblers=assemblers)
 
 
 @hookimpl

@@ -88,12 +88,20 @@ class Simulation:
     ``pipeline``: the stages from TTIR to a last one that makes text of a module in the ``llvm`` dialect with
     machine ops; ``externals``: functions that the vendor's driver brings, ``symbol -> function`` of the CTA and
     the operands (NumPy arrays over its threads) to a sequence of results, asked for once.  ``levels``: others, by name,
-    which a target names (``sim:backend:arch:level=text``).
+    which a target names (``sim:backend:arch:level=text``).  ``assemblers``: levels that run what an assembler makes of the text, one for each
+    version at hand and level of optimisation, asked for when one is named or all are judged.
     """
 
     pipeline: Callable[[Target, CommonOptions], Pipeline]
     externals: Callable[[], Mapping[str, Callable[..., Sequence[Any]]]] = dict
     levels: Mapping[str, SimulatedLevel] = field(default_factory=dict)
+    assemblers: Callable[[], Mapping[str, SimulatedLevel]] = dict
+
+    def level(self, name: str) -> SimulatedLevel | None:
+        """The level ``name``, or the judged assembler of that name; None where there is neither."""
+        if not name:
+            return None
+        return self.levels.get(name) or self.assemblers().get(name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tri_backend_nvidia.ptxas.assembler import Assembled, assemble
 from tri_backend_nvidia.ptxas.faults import FAULTS, Fault, faults, rewritings
-from tri_backend_nvidia.ptxas.location import PTXAS, identity, ptxas
+from tri_backend_nvidia.ptxas.location import PTXAS, Installed, identity, ptxas
 from tri_backend_nvidia.ptxas.registers import (
     all_under_way,
     given_up,
@@ -23,6 +23,7 @@ __all__ = [
     "PTXAS",
     "Assembled",
     "Fault",
+    "Installed",
     "Rewriting",
     "Sound",
     "Usage",

@@ -188,8 +188,9 @@ class PluginManager:
     def _simulated(self, key: TargetKey) -> Target:
         """The target of the simulated device: the code is that of the real one, the runtime is not."""
         real = self.target(key.real)
-        levels = self.simulation(real).levels
-        if key.level and key.level not in levels:
+        simulation = self.simulation(real)
+        if key.level and simulation.level(key.level) is None:
+            levels = (*simulation.levels, *simulation.assemblers())
             raise TargetError(
                 f"{key}: backend {key.backend!r} has no level {key.level!r} to simulate",
                 remedy=f"its levels: {', '.join(levels) or 'none'}; or leave :level= out",
@@ -326,7 +327,8 @@ class PluginManager:
         backend = target.key.backend
         if target.key.simulated:
             simulation, level = self.simulation(target), target.key.level
-            pipeline = simulation.levels[level].pipeline if level else simulation.pipeline
+            named = simulation.level(level) if level else None
+            pipeline = simulation.pipeline if named is None else named.pipeline
             made = pipeline(target, options)
         else:
             made = self._ask("tri_pipeline", backend, target=target, options=options)

@@ -144,8 +144,8 @@ def _decode(image: KernelImage, simulation: Simulation, target: Target) -> tuple
     from tri_runtime.simulator.program import Program, find_kernel, symbols_of
 
     entry = image.metadata.entry
-    if target.key.level:
-        return simulation.levels[target.key.level].decode(image.data, entry), None
+    if level := simulation.level(target.key.level):
+        return level.decode(image.data, entry), None
     externals: Mapping[str, Callable[..., Any]] = simulation.externals()
     module = mlir.parse(image.data.decode())
     return Program(find_kernel(module, entry), dict(externals), symbols_of(module)), module

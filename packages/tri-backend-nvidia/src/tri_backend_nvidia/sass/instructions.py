@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from integration.assemblers.evaluator import (
+from tri_backend_nvidia.sass.evaluator import (
     M32,
     Flags,
     Instruction,
@@ -17,12 +18,15 @@ from integration.assemblers.evaluator import (
     signed,
     unsigned,
 )
-from integration.assemblers.small_floats import accumulated, added, unpacked
+from tri_backend_nvidia.sass.floats import accumulated, added, unpacked
 
 __all__ = ["MEANINGS"]
 
 Meaning = Callable[[Thread, Instruction, "Flags | None"], None]
 _32 = np.uint64(32)
+_FIRST = re.compile(r"(U?R)(\d+)")
+#: forms of accesses that are more than a load or a store of consecutive bytes
+_UNKNOWN_ACCESS = frozenset(("ENL2", "256", "U", "X4", "X8", "X16"))
 
 MEANINGS: dict[str, Meaning] = {"F2FP": unpacked, "HMMA": accumulated, "FADD": added}
 
@@ -43,7 +47,7 @@ def _nothing(thread: Thread, code: Instruction, where: Flags | None) -> None:
 
 @_means("S2R", "S2UR")
 def _special(thread: Thread, code: Instruction, where: Flags | None) -> None:
-    thread.write(code.operands[0], thread.words(0), where)
+    thread.write(code.operands[0], thread.special(code.operands[1]), where)
 
 
 @_means("CS2R")
@@ -61,9 +65,7 @@ def _width(code: Instruction) -> int:
     for flag, nbytes in (("U8", 1), ("S8", 1), ("U16", 2), ("S16", 2), ("64", 8)):
         if flag in code.flags:
             return nbytes
-    if "128" in code.flags:
-        raise UnknownCode(code.text)
-    return 4
+    return 16 if "128" in code.flags else 4
 
 
 @_means("LDC", "LDCU")
@@ -73,24 +75,44 @@ def _load_constant(thread: Thread, code: Instruction, where: Flags | None) -> No
     (thread.write_pair if wide else thread.write)(code.operands[0], words, where)
 
 
-@_means("LDG")
+@_means("LDG", "LDS")
 def _load(thread: Thread, code: Instruction, where: Flags | None) -> None:
-    at, nbytes = thread.address(code.operands[1]), _width(code)
-    words = thread.words(0)
-    for i in range(nbytes):
-        words |= thread.memory[at + i] << np.uint64(8 * i)
+    if len(code.operands) != 2 or code.flags & _UNKNOWN_ACCESS:
+        raise UnknownCode(code.text)
+    nbytes = _width(code)
+    found = thread.load(code.operands[1], nbytes, where, shared=code.name == "LDS")
     if code.flags & {"S8", "S16"}:
-        words = unsigned(signed(words, 8 * nbytes))
-    (thread.write_pair if nbytes == 8 else thread.write)(code.operands[0], words, where)
+        found = [unsigned(signed(found[0], 8 * nbytes))]
+    _write_row(thread, code.operands[0], found, where)
 
 
-@_means("STG")
+@_means("STG", "STS")
 def _store(thread: Thread, code: Instruction, where: Flags | None) -> None:
-    at, nbytes = thread.address(code.operands[0]), _width(code)
-    words = thread.read(code.operands[1], wide=nbytes == 8)
-    for i in range(nbytes):
-        byte = words >> np.uint64(8 * i) & np.uint64(0xFF)
-        thread.memory[at + i] = byte if where is None else np.where(where, byte, thread.memory[at + i])
+    if len(code.operands) != 2 or code.flags & _UNKNOWN_ACCESS:
+        raise UnknownCode(code.text)
+    nbytes = _width(code)
+    words = _row(thread, code.operands[1], max(nbytes // 4, 1))
+    thread.store(code.operands[0], words, nbytes, where, shared=code.name == "STS")
+
+
+def _row(thread: Thread, first: str, count: int) -> list[Words]:
+    """``count`` registers from ``first`` on."""
+    if count == 1 or first in ("RZ", "URZ"):
+        return [thread.read(first)] * count
+    found = _FIRST.fullmatch(first)
+    if found is None:
+        raise UnknownCode(f"registers {first}")
+    return [thread.read(f"{found[1]}{int(found[2]) + i}") for i in range(count)]
+
+
+def _write_row(thread: Thread, first: str, words: Sequence[Words], where: Flags | None) -> None:
+    if first in ("RZ", "URZ"):
+        return
+    found = _FIRST.fullmatch(first)
+    if found is None:
+        raise UnknownCode(f"registers {first}")
+    for i, each in enumerate(words):
+        thread.write(f"{found[1]}{int(found[2]) + i}", each, where)
 
 
 # --- moves ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Integer SASS evaluated without a card: straight code of one thread, for many inputs at once.
+"""SASS evaluated without a card: code of one thread, for many inputs at once, or for the threads of a CTA.
 
 A register is an array with one value for each input.  What is not known is refused by :class:`UnknownCode`, never guessed.
 """
@@ -26,7 +26,9 @@ _PREDICATE = re.compile(r"!?U?P(?:T|\d)")
 _REGISTER = re.compile(r"(U?R)(Z|\d+)")
 _CONSTANT = re.compile(r"c\[0x0\]\[(0x[0-9a-f]+)\]")
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
-_ADDRESS = re.compile(r"(?:desc\[UR\d+\])?\[(R\d+)(?:\.64)?(?:\+(-?0x[0-9a-f]+))?\]")
+_ADDRESS = re.compile(r"(?:desc\[UR\d+\])?\[([^\[\]]+)\]")
+_OFFSET = re.compile(r"-?0x[0-9a-f]+")
+_BASE = re.compile(r"(U?R(?:Z|\d+))(\.64)?(?:\.X(4|8|16))?")
 _SELECTED = re.compile(r"\.(H0_H0|H1_H1|H0|H1|B[0-3])$")
 
 
@@ -152,15 +154,56 @@ class Thread:
             raise UnknownCode(f"{text} is read before it is written")
         return self.predicates[text]
 
-    def address(self, text: str) -> int:
-        """The address of a load or store, the same for all inputs."""
+    def special(self, name: str) -> Words:
+        """A special register (``SR_TID.X``): 0, as for the only thread."""
+        del name
+        return self.words(0)
+
+    # --- memory -----------------------------------------------------------------------------------------------
+
+    def addresses(self, text: str) -> Words:
+        """Byte addresses of ``desc[UR6][R2.64+UR4+0x10]``: a descriptor changes no address."""
         found = _ADDRESS.fullmatch(text)
         if found is None:
             raise UnknownCode(f"address {text}")
-        places = self.read(found[1], wide=True)
-        if (places != places[0]).any():
-            raise UnknownCode("an address that depends on the inputs")
-        return int(places[0]) + int(found[2] or "0", 16)
+        total = self.words(0)
+        for part in found[1].replace("+-", "-").replace("-", "+-").split("+"):
+            total = total + self._part_of_address(part)
+        return total
+
+    def _part_of_address(self, part: str) -> Words:
+        if _OFFSET.fullmatch(part):
+            return self.words(int(part, 16) & 0xFFFFFFFFFFFFFFFF)
+        if (found := _BASE.fullmatch(part)) is None:
+            raise UnknownCode(f"part {part} of an address")
+        return self.read(found[1], wide=found[2] == ".64") * np.uint64(int(found[3] or 1))
+
+    def load(self, place: str, nbytes: int, where: Flags | None, *, shared: bool) -> list[Words]:
+        """Words from ``place``, one for each 4 of ``nbytes``; of fewer bytes one, extended by zeros."""
+        del where
+        at, words = self._same(place, shared), []
+        for first in range(0, nbytes, 4):
+            word = self.words(0)
+            for i in range(min(4, nbytes)):
+                word |= self.memory[at + first + i] << np.uint64(8 * i)
+            words.append(word)
+        return words
+
+    def store(
+        self, place: str, words: Sequence[Words], nbytes: int, where: Flags | None, *, shared: bool
+    ) -> None:
+        """Write the lowest ``nbytes`` of ``words`` to ``place``, where the guard allows."""
+        at = self._same(place, shared)
+        for i in range(nbytes):
+            byte = words[i // 4] >> np.uint64(8 * (i % 4)) & np.uint64(0xFF)
+            self.memory[at + i] = byte if where is None else np.where(where, byte, self.memory[at + i])
+
+    def _same(self, place: str, shared: bool) -> int:
+        """The address of ``place``, the same for all inputs."""
+        places = self.addresses(place)
+        if shared or (places != places[0]).any():
+            raise UnknownCode("shared memory, or an address that depends on the inputs")
+        return int(places[0])
 
     # --- results ----------------------------------------------------------------------------------------------
 
@@ -192,16 +235,22 @@ class Thread:
     # --- code -------------------------------------------------------------------------------------------------
 
     def run(self, code: Sequence[str]) -> None:
-        """Execute ``code`` up to its end; UnknownCode where something of it is not known."""
-        from integration.assemblers.instructions import MEANINGS
-
+        """Execute straight ``code`` up to its end; UnknownCode where something of it is not known."""
         for line in code:
             instruction = parse(line)
             if instruction.name == "EXIT" and not instruction.guard:
                 return
-            meaning = MEANINGS.get(instruction.name)
-            if meaning is None:
-                raise UnknownCode(instruction.text)
-            where = self.flag(instruction.guard) if instruction.guard else None
-            meaning(self, instruction, where)
+            self.execute(instruction, self.flag(instruction.guard) if instruction.guard else None)
         raise UnknownCode("code without an end")
+
+    def execute(self, instruction: Instruction, where: Flags | None) -> None:
+        """Do what ``instruction`` means, for the inputs of ``where``; UnknownCode where that is not known."""
+        from tri_backend_nvidia.sass.instructions import MEANINGS
+
+        meaning = MEANINGS.get(instruction.name)
+        if meaning is None:
+            raise UnknownCode(instruction.text)
+        try:
+            meaning(self, instruction, where)
+        except (ValueError, IndexError, KeyError) as error:
+            raise UnknownCode(instruction.text) from error
