@@ -64,14 +64,14 @@ def absolute_halves(x, y, out, N: tl.constexpr):
 def absolute_words(x, y, out, N: tl.constexpr):
     i = tl.arange(0, N)
     w = tl.abs(tl.load(x + i))
-    tl.store(out + i, (w < 0).to(tl.int32) + 2 * (-w > -1).to(tl.int32))
+    tl.store(out + i, tl.where(w < 0, 3, i) + tl.where(-w > -1, 1000, 2000))
 
 
 @tri.jit
 def absolute_quads(x, y, out, N: tl.constexpr):
     i = tl.arange(0, N)
     w = tl.abs(tl.load(x + i).to(tl.int64) << 32)
-    tl.store(out + i, (w < 0).to(tl.int32) + 2 * (-w > -1).to(tl.int32))
+    tl.store(out + i, tl.where(w < 0, 3, i) + tl.where(-w > -1, 1000, 2000))
 
 
 @tri.jit
@@ -113,7 +113,7 @@ def _negated_halves(x: Array, y: Array) -> Array:
 
 def _signs(w: Array) -> Array:
     w = np.abs(w)
-    return (w < 0) * 1 + 2 * (-w > -1)
+    return np.where(w < 0, 3, np.arange(_N)) + np.where(-w > -1, 1000, 2000)
 
 
 #: what NumPy says of the same numbers

@@ -31,6 +31,12 @@ def verify(
         list[str] | None, typer.Option("--option", "-O", help="a compile option: num_warps=8")
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="how many inputs")] = 1,
+    assemblers: Annotated[
+        bool,
+        typer.Option(
+            "--assemblers", help="judge what each assembler here makes of the text, instead of the levels"
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print findings as JSON")] = False,
 ) -> None:
     """Run a kernel on seeded inputs in the interpreter and at each level of each target, with no device needed; name the first that differs.
@@ -50,7 +56,7 @@ def verify(
         size=size,
         options=parse_options(option or []),
     )
-    report = verify_kernel(trial, target or ["cpu"], range(seeds))
+    report = verify_kernel(trial, target or ["cpu"], range(seeds), assemblers=assemblers)
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(each) for each in report.findings]))
     else:

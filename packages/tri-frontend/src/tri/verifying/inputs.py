@@ -28,6 +28,7 @@ class Trial:
 
     ``types``: of the parameters that are no constexprs, by name, as signatures have them; ``constants``: the others; ``values``: of scalars.
     Arrays have ``size`` elements: whole numbers of ``low`` to ``high``, never 0, so that few sums are rounded and none is divided by 0.
+    With ``extremes`` integers are of the whole range of their type, and many of them at its ends and around 0.
     """
 
     kernel: JITFunction
@@ -38,6 +39,7 @@ class Trial:
     size: int = 4096
     low: int = -4
     high: int = 4
+    extremes: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def arguments(self, seed: int) -> dict[str, Any]:
@@ -61,11 +63,22 @@ class Trial:
         numbers += numbers >= 0 if self.low < 0 else 0  # every number but 0
         if dtype.kind in "iub":
             numbers = np.abs(numbers)  # many are places or sizes
+        if self.extremes and dtype.kind in "iu":
+            numbers = _extremes(dtype, self.size, random)
         memory = np.empty(self.size * dtype.itemsize + _ALIGNMENT, np.uint8)
         first = -memory.ctypes.data % _ALIGNMENT
         array = memory[first : first + self.size * dtype.itemsize].view(dtype)
         array[:] = numbers.astype(dtype)
         return array
+
+
+def _extremes(dtype: np.dtype[Any], size: int, random: np.random.Generator) -> npt.NDArray[Any]:
+    """Numbers of the whole range of ``dtype``, one in four of them special."""
+    limits = np.iinfo(dtype)
+    numbers = random.integers(limits.min, limits.max, size, dtype, endpoint=True)
+    near = (limits.min, limits.min + 1, limits.max, limits.max - 1, 0, 1, limits.max // 2 + 1, limits.max)
+    special = np.array([*near, *(-1, -5) * (dtype.kind == "i")]).astype(dtype)
+    return np.where(random.integers(0, 4, size) == 0, random.choice(special, size), numbers)
 
 
 def trial_of(

@@ -14,8 +14,10 @@ from typing import Any
 import tri
 from tri.compiler.source import ASTSource
 from tri.launch.dispatcher import forget
+from tri.verifying.assembling import judge_assemblers
 from tri.verifying.inputs import Trial
 from tri.verifying.records import Arrays, Finding, first_difference
+from tri.verifying.running import INTERPRETER, ran
 from tri_core import compiler, knobs
 from tri_core.errors import (
     DataRace,
@@ -33,7 +35,6 @@ from tri_core.target_selection import resolve
 
 __all__ = ["Report", "levels_of", "verify"]
 
-_INTERPRETER = "interpreter"
 #: lines that are shown of what a pass changed
 _LINES = 8
 #: what is at fault where a level is wrong and the one above it is right
@@ -69,15 +70,20 @@ def levels_of(target: str) -> list[str]:
     return [named, *(f"{named}:level={level}" for level in levels)]
 
 
-def verify(trial: Trial, targets: Sequence[str], seeds: Sequence[int] = (0,)) -> Report:
+def verify(
+    trial: Trial, targets: Sequence[str], seeds: Sequence[int] = (0,), *, assemblers: bool = False
+) -> Report:
     """Run ``trial`` by the interpreter and at each level of ``targets``, on the inputs of each of ``seeds``.
 
     A level that differs is compiled with fewer passes until the first is found with which it does.  Inputs on which the interpreter finds
-    the kernel undefined (out of bounds, a race, programs that wait for ever) are not run elsewhere.
+    the kernel undefined (out of bounds, a race, programs that wait for ever) are not run elsewhere.  With ``assemblers`` nothing of this is
+    done, but what each assembler of ``targets`` makes of the text is compared with it.
     """
+    if assemblers:
+        return Report(tuple(each for target in targets for each in judge_assemblers(trial, target, seeds)))
     findings: list[Finding] = []
     for seed in seeds:
-        expected = _ran(trial, _INTERPRETER, seed)
+        expected = ran(trial, INTERPRETER, seed)
         if isinstance(expected, Finding):
             findings.append(expected)
             continue
@@ -93,7 +99,7 @@ def verify(trial: Trial, targets: Sequence[str], seeds: Sequence[int] = (0,)) ->
 
 
 def _judged(trial: Trial, level: str, seed: int, expected: Arrays, *, walks: bool) -> Finding:
-    found = _ran(trial, level, seed)
+    found = ran(trial, level, seed)
     if isinstance(found, Finding):
         # what the interpreter ran without a fault has none: a level that finds one was compiled wrongly
         if found.verdict != "undefined" or _says_more(found):
@@ -113,44 +119,6 @@ def _judged(trial: Trial, level: str, seed: int, expected: Arrays, *, walks: boo
 def _says_more(found: Finding) -> bool:
     """True if a level reports what the interpreter cannot see in a kernel: a wait that an assembler may delete."""
     return "weak load" in found.reason
-
-
-# --- one run ----------------------------------------------------------------------------------------------
-
-
-def _ran(trial: Trial, level: str, seed: int) -> Arrays | Finding:
-    """Arrays afterwards; a finding where the level could not run, or the kernel means nothing."""
-    arguments = trial.arguments(seed)
-    try:
-        with _on(level):
-            trial.launch(arguments)
-    except (Unsupported, ToolchainError) as error:
-        return Finding(level, seed, "refused", reason=_reported(error))
-    except (SimulationError, KernelFault, DataRace, DeviceError) as error:
-        return Finding(level, seed, "undefined", reason=_reported(error))
-    except TriError as error:
-        if level == _INTERPRETER:
-            return Finding(level, seed, "undefined", reason=_reported(error))
-        return Finding(level, seed, "refused", reason=_reported(error))
-    return {name: value for name, value in arguments.items() if trial.types[name].startswith("*")}
-
-
-@contextmanager
-def _on(level: str) -> Iterator[None]:
-    if level == _INTERPRETER:
-        with tri.interpret(races=True):
-            yield
-        return
-    with tri.target(level):
-        if not level.startswith("sim:"):
-            yield
-            return
-        with tri.simulation(report=False, races=True):
-            yield
-
-
-def _reported(error: TriError) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 # --- which pass -------------------------------------------------------------------------------------------
@@ -183,14 +151,14 @@ def _first_pass(trial: Trial, level: str, seed: int, expected: Arrays) -> Findin
 def _passes(trial: Trial, level: str, seed: int, log: Path) -> list[tuple[str, str]]:
     """Stage and name of the passes that may be left out, in the order of their numbers."""
     with _limited(None, OPT_BISECT_LOG=log):
-        _ran(trial, level, seed)
+        ran(trial, level, seed)
     lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     return [(each["stage"], each["name"]) for each in lines]
 
 
 def _differs(trial: Trial, level: str, seed: int, expected: Arrays, limit: int) -> bool:
     with _limited(limit):
-        found = _ran(trial, level, seed)
+        found = ran(trial, level, seed)
     if isinstance(found, Finding):
         return found.verdict == "undefined"
     return first_difference(expected, found, exact=False) is not None
