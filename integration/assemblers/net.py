@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tri_backend_nvidia.sass.evaluator import Thread, UnknownCode
 from integration.assemblers.programs import Program, chains, halves, module, packed, quads, words
 from integration.assemblers.small_floats import small_floats
+from tri_backend_nvidia.sass.evaluator import Thread, UnknownCode
 
 __all__ = ["Judgement", "judge", "known_programs", "programs"]
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from integration.assemblers import dots
-from tri_backend_nvidia.sass.evaluator import Thread, UnknownCode, parse
 from integration.assemblers.net import judge, known_programs
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import ptxas, rewritings, sound, version_of_ptxas
+from tri_backend_nvidia.sass.evaluator import Thread, UnknownCode, parse
 from tri_backend_nvidia.tools import find
 from tri_core import knobs
 

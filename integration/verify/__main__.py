@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from integration.verify.assembled import FAULTY, RIGHT, as_ptxas_is
 from integration.verify.faults import FAULTS, Fault, fresh
 from integration.verify.kernels import TRIALS
 from tri.verifying import Finding, verify
@@ -22,6 +23,8 @@ __all__ = ["alarms", "found", "is_named", "main", "seconds"]
 
 _TARGET = "nvidia:sm_80"
 _TARGETS = (_TARGET, "nvidia:sm_90a", "amd:gfx942", "intel:pvc", "cpu")
+#: for which assemblers are judged
+_ASSEMBLED = "nvidia:sm_90a"
 #: whose text the kit's cases run at
 _TEXT = ("sm_80", "sm_90a")
 #: seconds that a verification of a kernel may take
@@ -56,6 +59,14 @@ def kit(target: str, sample: int) -> tuple[int, int]:
     return apply.count("passed"), len(apply)
 
 
+def assembled(target: str) -> tuple[list[str], list[Finding]]:
+    """Kernels that an assembler here gets wrong where nothing is rewritten for it, and findings that are not equal where it is."""
+    with as_ptxas_is():
+        found = [n for n, trial in FAULTY.items() if verify(trial, [target], assemblers=True).having("wrong")]
+    kept = [verify(trial, [target], assemblers=True) for trial in (*RIGHT.values(), *FAULTY.values())]
+    return found, [each for report in kept for each in report.findings if each.verdict != "equal"]
+
+
 def seconds(name: str) -> float:
     """Seconds to verify a kernel that no cache has."""
     begin = time.monotonic()
@@ -74,6 +85,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=0,
         metavar="N",
         help="one in N cases of a feature of the kit, too (0: none)",
+    )
+    parser.add_argument(
+        "--assemblers",
+        action="store_true",
+        help=f"what each ptxas here makes of integer kernels for {_ASSEMBLED}, too; its goal is that of 12.9 and 13.0",
     )
     given = parser.parse_args(arguments)
     console, table = Console(width=160), Table("what", "found", "goal")
@@ -98,6 +114,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         table.add_row(
             f"kit's cases at the text level, {arch}, one in {given.kit}", f"{passed} of {count}", "99 %"
         )
+    if given.assemblers:
+        caught, others = assembled(_ASSEMBLED)
+        for each in others:
+            console.print(str(each), markup=False)
+        false = [each for each in others if each.verdict == "wrong"]
+        table.add_row(
+            "kernels that a card found, found by --assemblers", f"{len(caught)} of {len(FAULTY)}", "all"
+        )
+        label = f"its false alarms over {len(RIGHT) + len(FAULTY)} kernels, and what is not judged"
+        table.add_row(label, f"{len(false)}, {len(others) - len(false)}", "0, 0")
+        missed += sorted(FAULTY.keys() - set(caught))
+        wrong += map(str, false)
     for name, goal in _GOALS.items():
         table.add_row(f"seconds for {name}, {_TARGET}", f"{seconds(name):.1f}", f"{goal:g}")
     console.print(table)

@@ -132,7 +132,10 @@ def _right() -> Iterator[tuple[str, Trial]]:
     for kernel in _KERNELS:
         for type_ in _TYPES if kernel in _BOTH else _TYPES[:1]:
             signature = f"*{type_}:16, *{type_}:16, *{type_}:16, N=256"
-            yield f"{kernel.__name__} {type_}", trial_of(kernel, signature, grid=(2 if kernel is sums else 1,))
+            yield (
+                f"{kernel.__name__} {type_}",
+                trial_of(kernel, signature, grid=(2 if kernel is sums else 1,)),
+            )
 
 
 #: small kernels of integers that are right, and those that ptxas got wrong on a card, by name

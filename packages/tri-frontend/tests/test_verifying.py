@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+import tri
+import tri.language as tl
+from tri.verifying import trial_of
 from tri.verifying.records import Difference, first_difference
 
 
@@ -19,3 +23,17 @@ def test_the_first_element_that_differs() -> None:
     assert first_difference(left, right, exact=False) == Difference("y", 1, 2.0, float(np.float32(2.01)), 1)
     right["x"] = left["x"] + 1
     assert first_difference(left, right, exact=False) == Difference("x", 0, 0, 1, 4)
+
+
+@tri.jit
+def copied(x, y, n):
+    tl.store(y, tl.load(x))
+
+
+def test_extremes_are_integers_of_the_whole_range() -> None:
+    trial = trial_of(copied, "*i16, *fp32, i32")
+    few, many = (each.arguments(0) for each in (trial, replace(trial, extremes=True)))
+    assert few["x"].min() >= 1
+    assert {-(2**15), 2**15 - 1, 0, -1} <= set(many["x"].tolist())
+    assert np.abs(many["y"]).max() <= 4
+    assert (many["x"] == replace(trial, extremes=True).arguments(0)["x"]).all()

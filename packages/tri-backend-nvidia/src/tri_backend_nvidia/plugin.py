@@ -162,7 +162,7 @@ def tri_simulation(target: Target) -> Simulation:
     from tri_backend_nvidia.simulation import decode_text, externals
 
     levels = {"text": SimulatedLevel(pipeline=text_level, decode=decode_text)}
-    
+
     def assemblers() -> Mapping[str, SimulatedLevel]:
         from tri_backend_nvidia.sass import levels
 

@@ -6,14 +6,14 @@ A register is an array with one value for each input.  What is not known is refu
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Instruction", "Thread", "UnknownCode", "Words", "parse", "signed"]
+__all__ = ["MEANINGS", "Instruction", "Thread", "UnknownCode", "Words", "parse", "signed"]
 
 #: one unsigned word for each input
 Words = npt.NDArray[np.uint64]
@@ -30,6 +30,10 @@ _ADDRESS = re.compile(r"(?:desc\[UR\d+\])?\[([^\[\]]+)\]")
 _OFFSET = re.compile(r"-?0x[0-9a-f]+")
 _BASE = re.compile(r"(U?R(?:Z|\d+))(\.64)?(?:\.X(4|8|16))?")
 _SELECTED = re.compile(r"\.(H0_H0|H1_H1|H0|H1|B[0-3])$")
+
+
+#: what instructions do, by name; filled where they are defined
+MEANINGS: dict[str, Callable[[Thread, Instruction, Flags | None], None]] = {}
 
 
 class UnknownCode(Exception):
@@ -245,8 +249,6 @@ class Thread:
 
     def execute(self, instruction: Instruction, where: Flags | None) -> None:
         """Do what ``instruction`` means, for the inputs of ``where``; UnknownCode where that is not known."""
-        from tri_backend_nvidia.sass.instructions import MEANINGS
-
         meaning = MEANINGS.get(instruction.name)
         if meaning is None:
             raise UnknownCode(instruction.text)

@@ -40,6 +40,7 @@ def _half(byte: int, form: str) -> int:
 
 
 def pair(word: int, form: str) -> int:
+    """The two lowest bytes of ``word``, each as its word of 16 bits."""
     return _half(word & 255, form) | _half(word >> 8 & 255, form) << 16
 
 

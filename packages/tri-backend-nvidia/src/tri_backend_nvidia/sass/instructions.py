@@ -9,6 +9,7 @@ import numpy as np
 
 from tri_backend_nvidia.sass.evaluator import (
     M32,
+    MEANINGS,
     Flags,
     Instruction,
     Thread,
@@ -28,7 +29,7 @@ _FIRST = re.compile(r"(U?R)(\d+)")
 #: forms of accesses that are more than a load or a store of consecutive bytes
 _UNKNOWN_ACCESS = frozenset(("ENL2", "256", "U", "X4", "X8", "X16"))
 
-MEANINGS: dict[str, Meaning] = {"F2FP": unpacked, "HMMA": accumulated, "FADD": added}
+MEANINGS.update({"F2FP": unpacked, "HMMA": accumulated, "FADD": added})
 
 
 def _means(*names: str) -> Callable[[Meaning], Meaning]:

@@ -55,8 +55,9 @@ class Layout:
 
     def constants(self, arguments: Sequence[Any], cta: CTA) -> dict[int, int]:
         """The first bank, by offset in bytes."""
-        at, bank = _BANKS[self.row][0], dict.fromkeys(
-            [first + i for first in _NEUTRAL[self.row] for i in range(4)], 0
+        at, bank = (
+            _BANKS[self.row][0],
+            dict.fromkeys([first + i for first in _NEUTRAL[self.row] for i in range(4)], 0),
         )
         shape = (cta.num_threads, 1, 1, *cta.num_programs)
         for place, value in enumerate(shape if self.row < 100 else ()):
@@ -82,7 +83,9 @@ def lanes_of(cta: CTA, layout: Layout) -> Lanes:
     found = _lanes.get(cta)
     if found is None:
         arguments = [cta.values[i + 1] for i in range(len(layout.kinds))]
-        found = Lanes(cta.num_threads, layout.constants(arguments, cta), {}, cta=cta, reserved=layout.reserved)
+        found = Lanes(
+            cta.num_threads, layout.constants(arguments, cta), {}, cta=cta, reserved=layout.reserved
+        )
         _lanes[cta] = found
     return found
 

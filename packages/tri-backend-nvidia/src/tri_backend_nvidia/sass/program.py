@@ -131,8 +131,10 @@ class SassProgram:
                 if together is not None:
                     return together(lanes, code, where)
                 lanes.execute(code, where)
-            except UnknownCode as error:
-                raise Unsupported(f"the meaning of the machine code {site.op} is not known: {error}") from None
+            except (UnknownCode, ValueError, KeyError) as error:
+                raise Unsupported(
+                    f"the meaning of the machine code {site.op} is not known: {error}"
+                ) from None
             return None
 
         return step
@@ -199,9 +201,7 @@ def _read(text: str, name: str) -> tuple[list[SassSite], dict[str, int]]:
     return code, labels
 
 
-def _parted(
-    code: Sequence[SassSite], labels: dict[str, int]
-) -> tuple[list[list[SassSite]], dict[int, int]]:
+def _parted(code: Sequence[SassSite], labels: dict[str, int]) -> tuple[list[list[SassSite]], dict[int, int]]:
     """Blocks in the order of the code, and by block the one that its branch goes to."""
     starts = {0, *(at for at in labels.values() if at < len(code))}
     starts |= {i + 1 for i, site in enumerate(code) if site.code.name in _ENDS and i + 1 < len(code)}

@@ -18,7 +18,12 @@ _LANES = np.arange(_WARP, dtype=np.uint64)
 def _barrier(lanes: Lanes, code: Instruction, where: Flags | None) -> object:
     """``BAR.SYNC.DEFER_BLOCKING 0x0``: all threads of the CTA."""
     del where
-    if "SYNC" not in code.flags or code.guard or len(code.operands) != 1 or not code.operands[0].startswith("0x"):
+    if (
+        "SYNC" not in code.flags
+        or code.guard
+        or len(code.operands) != 1
+        or not code.operands[0].startswith("0x")
+    ):
         raise UnknownCode(code.text)
     lanes.cta.barriers.arrive(int(code.operands[0], 16), lanes.cta.num_threads)
     return lanes.cta.take_wait()

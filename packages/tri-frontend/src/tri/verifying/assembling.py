@@ -33,7 +33,7 @@ def assembled_levels(target: str) -> tuple[str, list[str]]:
     if not text or not made:
         raise Unsupported(
             f"{key} has no assembler here that is judged",
-            remedy="name targets whose assembler is installed, such as nvidia:sm_90a, or leave --assemblers out",
+            remedy="name targets whose assembler is installed, or leave --assemblers out",
         )
     return f"sim:{key}:level={text}", [f"sim:{key}:level={each}" for each in made]
 

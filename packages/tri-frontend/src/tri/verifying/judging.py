@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import tri
 from tri.compiler.source import ASTSource
 from tri.launch.dispatcher import forget
 from tri.verifying.assembling import judge_assemblers
@@ -19,15 +18,6 @@ from tri.verifying.inputs import Trial
 from tri.verifying.records import Arrays, Finding, first_difference
 from tri.verifying.running import INTERPRETER, ran
 from tri_core import compiler, knobs
-from tri_core.errors import (
-    DataRace,
-    DeviceError,
-    KernelFault,
-    SimulationError,
-    ToolchainError,
-    TriError,
-    Unsupported,
-)
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.plugins import manager
 from tri_core.target_options import parse_options

@@ -24,9 +24,7 @@ __all__ = ["INTERPRETER", "ran"]
 INTERPRETER = "interpreter"
 
 
-def ran(
-    trial: Trial, level: str, seed: int, observer: LaunchObserver | None = None
-) -> Arrays | Finding:
+def ran(trial: Trial, level: str, seed: int, observer: LaunchObserver | None = None) -> Arrays | Finding:
     """Arrays afterwards; a finding where the level could not run, or the kernel means nothing.
 
     ``observer`` records what a simulated launch does.
