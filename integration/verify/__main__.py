@@ -116,8 +116,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     if given.assemblers:
         caught, others = assembled(_ASSEMBLED)
-        for each in others:
-            console.print(str(each), markup=False)
+        for other in others:
+            console.print(str(other), markup=False)
         false = [each for each in others if each.verdict == "wrong"]
         table.add_row(
             "kernels that a card found, found by --assemblers", f"{len(caught)} of {len(FAULTY)}", "all"

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tri_backend_nvidia.sass.evaluator import Flags, Thread, UnknownCode, Words
+from tri_core.errors import Unsupported
 from tri_core.lazy_dataclasses import dataclass
 from tri_runtime.simulator import CTA
 
@@ -70,11 +71,12 @@ class Layout:
 
 
 def _bytes(kind: str, value: float) -> Any:
+    """The bytes of a parameter; a float of 16 bits has the kind of a word."""
     bits = int(re.sub(r"\D", "", kind))
     if kind.startswith("f"):
         return np.array([value]).astype(f"f{bits // 8}").view(np.uint8)
-    if isinstance(value, float):
-        raise UnknownCode(f"a parameter of type {kind} that is a float")
+    if isinstance(value, float) and not float(value).is_integer():
+        raise Unsupported(f"machine code with a parameter of type {kind} that is {value} is not evaluated")
     return np.frombuffer((int(value) & (1 << bits) - 1).to_bytes(bits // 8, "little"), np.uint8)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from tri_backend_nvidia.disassembly import sass
@@ -54,10 +55,13 @@ def assemblers(target: Target) -> Mapping[str, SimulatedLevel]:
         for optimisation in _OPTIMISATIONS:
             stage = Assembler(place, optimisation).stage()
             made[f"{_NAME}{version}-{optimisation}"] = SimulatedLevel(
-                pipeline=lambda target, options, stage=stage: assembled_level(target, options, stage),
-                decode=lambda image, entry: SassProgram(image.decode(), entry),
+                pipeline=partial(assembled_level, last=stage), decode=_decoded
             )
     return made
+
+
+def _decoded(image: bytes, entry: str) -> SassProgram:
+    return SassProgram(image.decode(), entry)
 
 
 def identity_of_level(level: str, architecture: str) -> dict[str, str]:
