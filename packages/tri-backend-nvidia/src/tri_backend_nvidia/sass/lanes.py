@@ -71,11 +71,11 @@ class Layout:
 
 
 def _bytes(kind: str, value: float) -> Any:
-    """The bytes of a parameter; a float of 16 bits has the kind of a word."""
+    """The bytes of a parameter; Unsupported for a float of 16 bits, whose kind does not say which."""
     bits = int(re.sub(r"\D", "", kind))
     if kind.startswith("f"):
         return np.array([value]).astype(f"f{bits // 8}").view(np.uint8)
-    if isinstance(value, float) and not float(value).is_integer():
+    if np.asarray(value).dtype.kind == "f":
         raise Unsupported(f"machine code with a parameter of type {kind} that is {value} is not evaluated")
     return np.frombuffer((int(value) & (1 << bits) - 1).to_bytes(bits // 8, "little"), np.uint8)
 
