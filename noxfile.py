@@ -223,7 +223,7 @@ def mutants(session: nox.Session) -> None:
 def verify(session: nox.Session) -> None:
     """Planted faults that `tri verify` finds, its false alarms and its cost: ``nox -s verify -- [--target nvidia:sm_80 ...]``."""
     _install(session, _packages(), editable=True)
-    session.run("python", "-m", "integration.verify", *session.posargs)
+    session.run("python", "-m", "integration.verify", "--assemblers", *session.posargs)
 
 
 @nox.session
