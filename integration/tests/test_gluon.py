@@ -353,7 +353,7 @@ def test_under_tritons_name() -> None:
         assert names.arange is gl.arange
         assert names.BlockedLayout is gl.BlockedLayout
         with pytest.raises(ImportError, match="not there yet"):
-            from triton.experimental.gluon.language import amd  # noqa: F401
+            from triton.experimental.gluon.language import intel  # noqa: F401
         from triton.experimental.gluon.language.nvidia.hopper import tma
         from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 

@@ -66,7 +66,7 @@ def tri_adapters() -> Sequence[FrameworkAdapter]:
 
 @hookimpl
 def tri_language() -> Sequence[LanguageExtension]:
-    """``tl.extra.hip``, and the answers of ``tl.target_info``."""
+    """``tl.extra.hip``, ``gl.amd``, and the answers of ``tl.target_info``."""
     from tri_backend_amd.queries import QUERIES
 
     return [
@@ -75,7 +75,8 @@ def tri_language() -> Sequence[LanguageExtension]:
             module="tri_backend_amd.language",
             targets=("amd",),
             queries=QUERIES,
-        )
+        ),
+        LanguageExtension(namespace="gluon.amd", module="tri_backend_amd.language.gluon", targets=("amd",)),
     ]
 
 
