@@ -7,7 +7,7 @@ It stands where the compiler's :class:`tri.compiler.builder.Builder` stands, so 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -72,6 +72,9 @@ class EagerBuilder:
 
     ``program`` and ``grid`` are of x, y, z; ``expand`` calls a jit function on values; ``kernel`` names it.
     """
+
+    #: as of the compiler's builder: the language's own descriptors
+    descriptor_class: ClassVar[None] = None
 
     def __init__(self, kernel: str, target: Target, options: CommonOptions, expand: Any) -> None:
         self.kernel = kernel
