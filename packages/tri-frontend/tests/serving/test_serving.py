@@ -404,9 +404,10 @@ def test_a_programs_status_is_that_of_record(tmp_path: Path) -> None:
     assert (
         subprocess.run([*command, sys.executable, "-c", "raise SystemExit(7)"], check=False).returncode == 7
     )
-    done = subprocess.run([*command, str(tmp_path / "none")], capture_output=True, text=True, check=False)
+    missing = str(tmp_path / ("none" * 30))
+    done = subprocess.run([*command, missing], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "cannot be run" in done.stderr
+    assert f"{missing} cannot be run" in done.stderr
 
 
 def test_lines_are_values() -> None:

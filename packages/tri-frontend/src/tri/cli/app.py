@@ -81,7 +81,8 @@ def main() -> None:
 
 
 def _fail(message: str) -> NoReturn:
-    Console(stderr=True).print(f"[red]error:[/] {_escaped(message)}", highlight=False)
+    # as it is written: what is searched for in a pipe, a path say, is not broken in two
+    Console(stderr=True).print(f"[red]error:[/] {_escaped(message)}", highlight=False, soft_wrap=True)
     sys.exit(1)
 
 
