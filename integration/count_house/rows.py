@@ -123,7 +123,7 @@ def _files_naming(*words: str) -> Callable[[House], Count]:
 
 
 #: ops of dialects are declared there, instructions of assembly texts are no ops
-_APART = re.compile(r"/(dialects?|text)/")
+_APART = re.compile(r"/(dialects?|text|sass)/")
 
 
 def _per_source(find: Callable[[ast.Module], Iterator[ast.AST]]) -> Callable[[House], Count]:

@@ -43,7 +43,7 @@ def random(*shape: int) -> npt.NDArray[np.float32]:
 
 
 def run(kernel: Any, *args: Any, size: int = 256, dtype: Any = np.float32, **constants: Any) -> Any:
-    """What ``kernel`` writes to its last array, on the first simulator."""
+    """The last array of ``kernel``, run on the first simulator."""
     out = np.zeros(size, dtype)
     with tri.target(NVIDIA):
         kernel[(1,)](*args, out, **constants)

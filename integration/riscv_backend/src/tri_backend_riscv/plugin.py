@@ -75,7 +75,7 @@ def tri_target(backend: str, key: TargetKey, device: DeviceInfo | None) -> Targe
 
 @hookimpl
 def tri_abi(target: Target) -> KernelABI:
-    """What kernels are specialized for, as the CPU's lowering expects it."""
+    """Facts that kernels are specialized for, as the CPU's lowering expects them."""
     from tri_backend_cpu.plugin import tri_abi as cpu_abi
 
     return cpu_abi(target)

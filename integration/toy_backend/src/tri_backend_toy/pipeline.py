@@ -21,7 +21,7 @@ __all__ = ["POLICY", "pipeline", "simulated"]
 
 @dataclass(frozen=True)
 class ToyPolicy(DefaultPolicy):
-    """What the shared passes and the tuner ask."""
+    """Answers to the shared passes and the tuner."""
 
     def prune(
         self, configs: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any]

@@ -15,7 +15,7 @@ _Rule = TypeVar("_Rule", bound=Callable[..., Any])
 
 
 class Rules(Generic[_Rule]):
-    """What ``owner`` (a backend, as users read it) does with ops: one rule for each class, called as the lowering pleases::
+    """Rules of ``owner`` (a backend, as users read it) for ops: one for each class, called as the lowering pleases::
 
     RULES: Rules[Callable[[Writer, Op], str]] = Rules("the Acme backend")
 

@@ -58,7 +58,7 @@ class TensorDescriptor:
 
     @property
     def layout_text(self) -> str:
-        """How blocks lie in shared memory, as the IR writes it; empty: the compiler decides."""
+        """The layout of blocks in shared memory, as the IR writes it; empty: the compiler decides."""
         return ""
 
     def _check(self, address: int, name: str) -> None:

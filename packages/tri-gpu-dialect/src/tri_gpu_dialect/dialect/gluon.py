@@ -12,7 +12,7 @@ __all__ = ["Gluon", "SetAutoLayoutOp"]
 
 
 class Gluon(ext.Dialect, name="gluon"):
-    """What the explicit language needs beside ``tt`` and ``ttg``."""
+    """Ops and attributes of the explicit language beside ``tt`` and ``ttg``."""
 
 
 class SetAutoLayoutOp(Gluon.Operation, name="set_auto_layout", traits=[Pure]):

@@ -58,7 +58,7 @@ class FractionalEvictionPolicy(_Policy):
 
 @dataclass(frozen=True)
 class CachePolicy(_Policy):
-    """What the caches do with the lines of an access: a hint, which changes no result."""
+    """A hint of what the caches do with the lines of an access; it changes no result."""
 
     cache_modifier: Any = None
     l1: Any = None

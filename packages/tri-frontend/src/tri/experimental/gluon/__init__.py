@@ -25,7 +25,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What a vendor has for host code: ``gluon.VENDOR``."""
+    """A vendor's names for host code: ``gluon.VENDOR``."""
     if not name.startswith("__"):
         for extension in manager().languages():
             if extension.namespace == f"gluon.{name}" and importlib.util.find_spec(

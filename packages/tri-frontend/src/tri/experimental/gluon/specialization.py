@@ -14,7 +14,9 @@ from tri.kernel import Kernel
 from tri.language import builtin
 from tri.language import types as t
 from tri.language.tensor import tensor
+from tri_core.dialects.tt import FuncOp
 from tri_core.errors import CompilationError
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import i32_attribute
 from tri_gpu_dialect.layouts import WARP
@@ -100,7 +102,7 @@ def _counts(given: Any, expected: int, what: str) -> list[int]:
 def _around(b: GluonBuilder) -> ir.Operation | None:
     """The operation, other than the kernel, that the builder emits into; None at the kernel's top."""
     owner = b.point.block.owner.operation
-    return None if owner.name == "tt.func" else owner
+    return None if isa(owner, FuncOp) else owner
 
 
 def _starts(first: int, counts: Sequence[int]) -> list[int]:
