@@ -40,8 +40,10 @@ def choose(
 
 def _offered(target: Target) -> list[Config]:
     """Configurations that the policy of ``target`` offers; empty where it has none."""
-    ask = _asked(target, "configurations")
-    return [] if ask is None else [_config(options) for options in ask()]
+    policy = _policy(target)
+    if not hasattr(policy, "configurations"):
+        return []
+    return [_config(options) for options in _answer(target, policy.configurations)]
 
 
 def _config(options: Mapping[str, Any]) -> Config:
@@ -54,31 +56,29 @@ def _pruned(configs: Sequence[Config], target: Target, arguments: Mapping[str, A
 
     BackendError where it leaves none, or one that was not among them.
     """
-    ask = _asked(target, "prune")
-    if ask is None:
+    policy = _policy(target)
+    if not hasattr(policy, "prune"):
         return list(configs)
     offered = [config.all_kwargs() for config in configs]
-    left = [dict(each) for each in ask(offered, arguments)]
+    left = [dict(each) for each in _answer(target, policy.prune, offered, arguments)]
     if not left or any(each not in offered for each in left):
         raise _failed(target, f"prune left {left or 'nothing'} of {len(offered)} configurations")
     return [config for config, keywords in zip(configs, offered, strict=True) if keywords in left]
 
 
-def _asked(target: Target, method: str) -> Callable[..., Any] | None:
-    """``method`` of the policy of ``target``, whose failures are the backend's; None without a policy that has it."""
-    found = getattr(manager().policy(target, target.options_type()), method, None)
-    if found is None:
-        return None
+def _policy(target: Target) -> Any:
+    """The policy of ``target``, or None."""
+    return manager().policy(target, target.options_type())
 
-    def ask(*arguments: Any) -> Any:
-        try:
-            return found(*arguments)
-        except TriError:
-            raise
-        except Exception as error:
-            raise _failed(target, f"{method} failed: {type(error).__name__}: {error}") from error
 
-    return ask
+def _answer(target: Target, method: Callable[..., Any], *arguments: Any) -> Any:
+    """``method(*arguments)`` of the policy of ``target``; BackendError where it fails."""
+    try:
+        return method(*arguments)
+    except TriError:
+        raise
+    except Exception as error:
+        raise _failed(target, f"{method.__name__} failed: {type(error).__name__}: {error}") from error
 
 
 def _failed(target: Target, what: str) -> BackendError:
