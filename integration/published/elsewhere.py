@@ -8,7 +8,7 @@ from typing import Any
 from unittest import mock
 
 import tri_core.compiler
-from tri.experimental.gluon import GluonASTSource
+from tri.experimental.gluon import GluonJITFunction
 from tri_core.target_selection import resolve
 
 __all__ = ["Compiles", "compiled_for"]
@@ -27,7 +27,7 @@ class Compiles:
         made = _compile(source, target, options, **more)
         key = f"{source.name} {source.fingerprint()[:8]}"
         # layouts written by hand count on the lanes of the target that they are for
-        if key not in self.seen and not isinstance(source, GluonASTSource):
+        if key not in self.seen and not isinstance(getattr(source, "fn", None), GluonJITFunction):
             self.seen.add(key)
             for each in self.targets:
                 self._again(key, source, each, dict(options or {}))

@@ -12,7 +12,7 @@ import tri_core.compiler
 from integration.strangers.record import Kernel
 from integration.strangers.texts import NotPortable, texts_of
 from tri.compiler.source import ASTSource
-from tri.experimental.gluon import GluonASTSource
+from tri.experimental.gluon import GluonJITFunction
 from tri.launch.binder import make_binder
 from tri.launch.dispatcher import Dispatcher
 from tri.launch.specialize import specialize
@@ -85,7 +85,7 @@ class Recorder:
             self.heard(kernel)
 
     def _kernel(self, source: ASTSource, options: Mapping[str, Any], grid: tuple[int, ...]) -> Kernel:
-        if isinstance(source, GluonASTSource):
+        if isinstance(source.fn, GluonJITFunction):
             raise NotPortable("layouts said by hand leave nothing to compare")
         if source.trees:
             raise NotPortable("a tuple as an argument")
