@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,12 +12,9 @@ from pathlib import Path
 import pytest
 
 from integration.tests.conftest import TOP, build_wheel
-from tri.scaffolding import BackendProject
+from integration.tests.sample_backends import SampleBackend
 
 RISCV = TOP / "integration" / "riscv_backend"
-
-#: the versions of tri that it runs with, as its own project writes them
-RANGES = dict(re.findall(r'"(tri-[a-z-]+)(>=[^"]+)"', (RISCV / "pyproject.toml").read_text()))
 
 #: files of the template that changed, with the reason, and how many lines at most
 CHANGED = {
@@ -50,33 +46,15 @@ ADDED = {
 }
 
 
-def files() -> set[str]:
-    """The backend's own files, by path."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=RISCV, check=True, capture_output=True, text=True)
-    return set(listed.stdout.splitlines())
-
-
-def template() -> dict[str, str]:
-    """The files that the generator makes."""
-    return BackendProject(name="riscv", ranges=RANGES, tier="llvm").files()
+BACKEND = SampleBackend("riscv", RISCV, "llvm", CHANGED, ADDED)
 
 
 def test_it_has_the_files_of_the_template_and_those_that_it_adds() -> None:
-    if shutil.which("git") is None or not (TOP / ".git").exists():
-        pytest.skip("what belongs to the backend is asked of git")
-    assert files() == set(template()) | set(ADDED)
+    BACKEND.check_files()
 
 
 def test_it_differs_from_the_template_where_it_says_so() -> None:
-    for path, text in template().items():
-        mine = (RISCV / path).read_text()
-        if path not in CHANGED:
-            assert mine == text, f"{path} differs from the template: generate it anew, or say why in CHANGED"
-            continue
-        new = set(mine.splitlines()) - set(text.splitlines())
-        reason, most = CHANGED[path]
-        assert 0 < len(new) <= most, f"{path} ({reason}): {len(new)} lines are not the template's"
+    BACKEND.check_texts()
 
 
 def test_it_passes_its_own_tests(tmp_path: Path) -> None:

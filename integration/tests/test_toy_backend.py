@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from integration.tests.conftest import TOP
-from tri.scaffolding import BackendProject
+from integration.tests.sample_backends import SampleBackend
 
 TOY = TOP / "integration" / "toy_backend"
-
-#: the versions of tri that the toy runs with, as its own project writes them
-RANGES = dict(re.findall(r'"(tri-[a-z-]+)(>=[^"]+)"', (TOY / "pyproject.toml").read_text()))
 
 #: files of the template that the toy changes, with the reason, and how many lines at most
 CHANGED = {
@@ -39,33 +33,15 @@ ADDED = {
 }
 
 
-def files() -> set[str]:
-    """The toy's own files, by path."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=TOY,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return set(listed.stdout.splitlines())
+BACKEND = SampleBackend("toy", TOY, "ttgir", CHANGED, ADDED)
 
 
 def test_the_toy_has_the_files_of_the_template_and_those_that_it_adds() -> None:
-    if shutil.which("git") is None or not (TOP / ".git").exists():
-        pytest.skip("what belongs to the toy is asked of git")
-    assert files() == set(BackendProject(name="toy", ranges=RANGES).files()) | set(ADDED)
+    BACKEND.check_files()
 
 
 def test_the_toy_differs_from_the_template_where_it_says_so() -> None:
-    for path, text in BackendProject(name="toy", ranges=RANGES).files().items():
-        mine = (TOY / path).read_text()
-        if path not in CHANGED:
-            assert mine == text, f"{path} differs from the template: generate it anew, or say why in CHANGED"
-            continue
-        new = set(mine.splitlines()) - set(text.splitlines())
-        reason, most = CHANGED[path]
-        assert 0 < len(new) <= most, f"{path} ({reason}): {len(new)} lines are not the template's"
+    BACKEND.check_texts()
 
 
 def test_the_toy_passes_its_own_tests(toy_wheel: Path, tmp_path: Path) -> None:

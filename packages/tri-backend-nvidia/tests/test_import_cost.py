@@ -1,4 +1,4 @@
-"""What a compile for a GPU imports: nothing that only runs kernels, and nothing that other kernels or other targets ask for."""
+"""Imports of a compile for a GPU: nothing that only runs kernels, and nothing that other kernels or other targets ask for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a backend offers to autotune, and leaves out."""
+"""Configurations that a backend offers to autotune, and those that it leaves out."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class ToyPolicy(DefaultPolicy):
     def prune(
         self, configs: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any]
     ) -> Sequence[Mapping[str, Any]]:
-        """Those of the fewest warps: threads take turns on one processor, and more of them are never faster."""
+        """Those of the fewest warps: one processor runs all threads, so that more of them are never faster."""
         del arguments
         fewest = min(each["num_warps"] for each in configs)
         return [each for each in configs if each["num_warps"] == fewest]

@@ -45,8 +45,8 @@ def judge_assemblers(trial: Trial, target: str, seeds: Sequence[int]) -> Iterato
     """
     text, levels = assembled_levels(target)
     for seed in seeds:
-        chosen, expected = replace(trial, extremes=True), ran(replace(trial, extremes=True), text, seed)
-        note = ""
+        chosen, note = replace(trial, extremes=True), ""
+        expected = ran(chosen, text, seed)
         if isinstance(expected, Finding) and expected.verdict == "undefined":
             chosen, expected, note = trial, ran(trial, text, seed), _SMALL
         if isinstance(expected, Finding):

@@ -17,7 +17,7 @@ from tri_core.ir.views import cast, isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.layout_rules import SHARED, Kind, encoding_of
+from tri_gpu_dialect.analysis.layout_rules import SHARED, Kind, LayoutRule, encoding_of
 from tri_gpu_dialect.dialect.gluon import SetAutoLayoutOp
 from tri_gpu_dialect.edit import all_ops, convert, functions, set_encoding
 from tri_gpu_dialect.encodings import Encoding
@@ -25,6 +25,9 @@ from tri_gpu_dialect.layouts.encoding import places_alike
 from tri_gpu_dialect.types import shape_of, tensor_info
 
 __all__ = ["ResolveAutoLayouts"]
+
+#: ops whose layouts say nothing about each other
+_APART = (Kind.SOURCE, Kind.SINK, Kind.FIXED)
 
 
 @dataclass(frozen=True)
@@ -97,23 +100,22 @@ class _Resolution:
     def _follow(self, op: ir.Operation, encoding: Encoding) -> None:
         """Ask for the layouts of operands, and of other results, of ``op``, which gives ``encoding``."""
         rule = SHARED.of(op)
-        if rule.kind in (Kind.SOURCE, Kind.SINK, Kind.FIXED):
-            return
-        self.ahead.extend((r, encoding, op) for r in op.results if _is_open(r))
-        for value, wanted in zip(op.operands, rule.operands(op, encoding) or (), strict=False):
-            if wanted is not None and _is_open(value):
-                self.ahead.append((value, wanted, op))
+        if rule.kind not in _APART:
+            self._ask(op, rule, encoding)
 
     def _forward(self, op: ir.Operation) -> None:
         """Ask for the layouts of the results of ``op``, one of whose operands has got its own."""
         if isa(op, SetAutoLayoutOp):
             return
         rule = SHARED.of(op)
-        if rule.kind in (Kind.SOURCE, Kind.SINK, Kind.FIXED):
+        if rule.kind in _APART:
             return
         own = rule.results(op, [encoding_of(v) for v in op.operands])
-        if own is None:
-            return
+        if own is not None:
+            self._ask(op, rule, own)
+
+    def _ask(self, op: ir.Operation, rule: LayoutRule, own: Encoding) -> None:
+        """Ask for ``own`` in the open results of ``op``, and for what ``rule`` wants of its open operands then."""
         self.ahead.extend((r, own, op) for r in op.results if _is_open(r))
         for value, wanted in zip(op.operands, rule.operands(op, own) or (), strict=False):
             if wanted is not None and _is_open(value):
