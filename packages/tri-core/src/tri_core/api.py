@@ -109,8 +109,9 @@ from tri_core.target import (
 )
 
 if TYPE_CHECKING:
-    from tri_core.locations import located
-    from tri_core.ttir import Rules, read_kernel
+    from tri_core.locations import located as located
+    from tri_core.ttir import Rules as Rules
+    from tri_core.ttir import read_kernel as read_kernel
 
 __all__ = [
     "HOOKSPEC_API",
@@ -188,7 +189,6 @@ __all__ = [
     "Probe",
     "RaceAccess",
     "RemoteCacheError",
-    "Rules",
     "Runtime",
     "SimulatedLevel",
     "Simulation",
@@ -210,11 +210,9 @@ __all__ = [
     "VerificationError",
     "hookimpl",
     "launch_descriptors",
-    "located",
-    "read_kernel",
 ]
 
-#: what needs MLIR, which a process that only imports plugins does without
+#: what needs MLIR, by its module: imported when it is named, and not in ``__all__``, so that ``import *`` needs none
 _WITH_MLIR = {
     "Rules": "tri_core.ttir",
     "located": "tri_core.locations",
