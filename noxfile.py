@@ -327,7 +327,7 @@ def inductor(session: nox.Session) -> None:
         # the model is one of the cases
         tests = [
             f"integration/tests/test_inductor{part}.py"
-            for part in ("", "_bad_input", "_whole", "_torch_tests", "_host_times")
+            for part in ("", "_backends", "_bad_input", "_whole", "_torch_tests", "_host_times")
         ]
         session.run("python", "-m", "pytest", "-q", *tests, "-k", "not model and not encoder")
 

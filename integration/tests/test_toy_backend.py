@@ -18,8 +18,8 @@ CHANGED = {
     "README.md": ("says what differs", 100),
     "pyproject.toml": ("needs llvmlite", 10),
     "src/tri_backend_toy/plugin.py": (
-        "its device is always there, and never the one that is meant; it needs the loader",
-        2,
+        "its device is always there, and never the one that is meant; it needs the loader; it tells Inductor of itself",
+        10,
     ),
     "src/tri_backend_toy/architectures.py": ("its instructions are this processor's", 20),
     "src/tri_backend_toy/image.py": ("it has a compiler", 60),
@@ -30,6 +30,8 @@ CHANGED = {
 ADDED = {
     "src/tri_backend_toy/threads.py": "the machine that the driver connects to",
     "tests/test_device.py": "tests on that machine",
+    "src/tri_backend_toy/inductor.py": "what PyTorch's Inductor is told",
+    "tests/test_inductor.py": "tests of that, without PyTorch",
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tri_core.abi import KernelSignature
-from tri_core.errors import BackendError, DeviceError, PluginError, TargetError
+from tri_core.errors import BackendError, DeviceError, PluginError, TargetError, Unsupported
 from tri_core.image import KernelMetadata
 from tri_core.loop_estimates import LoopEstimates
 from tri_core.options import CommonOptions
@@ -312,3 +312,49 @@ def test_malformed_estimates_are_refused(make_plugin: Make, made: str, reason: s
     with pytest.raises(BackendError, match=reason) as caught:
         estimates_of(make_plugin("a", text, backend=True))
     assert caught.value.hook == "tri_loop_estimates"
+
+
+# --- PyTorch's Inductor ----------------------------------------------------------------------------------
+
+INDUCTOR = """
+@hookimpl
+def tri_inductor(target):
+    numbers = InductorProperties(multi_processor_count={count}, warp_size=16, max_threads_per_block=256)
+    return InductorInfo(device_type={device_type!r}, properties=numbers, templates={templates})
+"""
+
+
+def inductor_of(candidate: Candidate) -> Any:
+    manager = PluginManager([candidate])
+    return manager.inductor(manager.target(TargetKey("a", "one")))
+
+
+def inductor_text(count: object = 4, device_type: str = "mine", templates: str = "{}") -> str:
+    return INDUCTOR.format(count=count, device_type=device_type, templates=templates)
+
+
+def test_a_backend_tells_inductor_its_numbers_without_a_device(make_plugin: Make) -> None:
+    found = inductor_of(make_plugin("a", inductor_text(), backend=True))
+    assert (found.device_type, found.properties.warp_size, found.properties.major) == ("mine", 16, None)
+    assert found.configuration is None
+
+
+def test_a_backend_that_tells_inductor_nothing_is_named(make_plugin: Make) -> None:
+    with pytest.raises(Unsupported, match="'a' tells PyTorch's Inductor nothing of a:one") as caught:
+        inductor_of(make_plugin("a", backend=True))
+    assert "tri_inductor" in str(caught.value.remedy)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("@hookimpl\ndef tri_inductor(): return {}", "an InductorInfo is expected"),
+        (inductor_text(count=0), "multi_processor_count is 0"),
+        (inductor_text(device_type="mine:0"), "device_type is 'mine:0'"),
+        (inductor_text(templates="{'mm': ()}"), "template 'mm' has no configuration"),
+    ],
+)
+def test_what_inductor_could_not_use_is_refused(make_plugin: Make, text: str, reason: str) -> None:
+    with pytest.raises(BackendError, match=reason) as caught:
+        inductor_of(make_plugin("a", text, backend=True))
+    assert caught.value.hook == "tri_inductor"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         CommonOptions,
         ConformanceProfile,
         DeviceInfo,
+        InductorInfo,
         Pipeline,
         Policy,
         Runtime,
@@ -104,6 +105,14 @@ def tri_runtime(device_kind: str) -> Runtime:
     from tri_backend_toy.runtime import ToyRuntime
 
     return ToyRuntime()
+
+
+@hookimpl
+def tri_inductor(target: Target) -> InductorInfo:
+    """Numbers and heuristics for PyTorch's Inductor."""
+    from tri_backend_toy.inductor import inductor
+
+    return inductor(target)
 
 
 @hookimpl

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         ConformanceProfile,
         DevicePerformance,
         FrameworkAdapter,
+        InductorInfo,
         LanguageExtension,
         Observer,
         Policy,
@@ -178,6 +179,12 @@ def tri_simulation(target: Target) -> Simulation:
 @hookspec(firstresult=True)
 def tri_performance(device: DeviceInfo) -> DevicePerformance:
     """Peak rates of a present ``device``, for :mod:`tri.testing`.  Optional."""
+    raise NotImplementedError
+
+
+@hookspec(firstresult=True)
+def tri_inductor(target: Target) -> InductorInfo:
+    """Properties and heuristics of ``target`` for PyTorch's Inductor.  Optional; asks no device: processes that only compile want them."""
     raise NotImplementedError
 
 

@@ -22,6 +22,9 @@ __all__ = [
     "DevicePerformance",
     "FrameworkAdapter",
     "Gap",
+    "InductorInfo",
+    "InductorKernel",
+    "InductorProperties",
     "KnownFailure",
     "LanguageExtension",
     "Observer",
@@ -67,6 +70,54 @@ class DevicePerformance:
     clock_mhz: float = 0.0
     simd_flops: Mapping[str, float] = field(default_factory=dict)
     matrix_flops: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InductorProperties:
+    """Numbers of a device by which PyTorch's Inductor chooses, under the names of ``torch.cuda.get_device_properties``.
+
+    ``multi_processor_count``: units that run CTAs beside each other; ``warp_size``: threads; ``regs_per_multiprocessor``: registers of
+    32 bits; memories in bytes; ``major``, ``minor``: numbers of a generation, where the architecture has such.  None: not known.
+    """
+
+    multi_processor_count: int
+    warp_size: int
+    max_threads_per_block: int
+    name: str = ""
+    max_threads_per_multi_processor: int | None = None
+    regs_per_multiprocessor: int | None = None
+    shared_memory_per_block: int | None = None
+    total_memory: int | None = None
+    major: int | None = None
+    minor: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InductorKernel:
+    """A kernel that Inductor is about to write.
+
+    ``kind``: ``"pointwise"``, ``"reduction"`` (its sums go over a loop) or ``"persistent_reduction"`` (over one block); ``sizes``: elements
+    along its dimensions, by Inductor's names (``x``, ``y``, ``z``, ``r0_``, ``r1_``), as far as they are known, an estimate otherwise.
+    """
+
+    kind: str
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class InductorInfo:
+    """A target as PyTorch's Inductor meets it: a type of device, its numbers, and what is worth trying on it.
+
+    ``device_type``: PyTorch's name of the device.  ``templates``: configurations of Inductor's templates, by name (``"mm"``, ``"conv"``,
+    ``"flex_attention"`` and others, :mod:`tri.compat.triton.inductor`), each by the names of PyTorch's fields (``block_m``, ``num_warps``);
+    the first one is taken where nothing is tuned.  ``configuration``: the blocks, warps and stages of a kernel
+    (``{"XBLOCK": 1024, "num_warps": 4}``); None leaves that kernel to PyTorch.
+    """
+
+    device_type: str
+    properties: InductorProperties
+    templates: Mapping[str, Sequence[Mapping[str, int]]] = field(default_factory=dict)
+    configuration: Callable[[InductorKernel], Mapping[str, int] | None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

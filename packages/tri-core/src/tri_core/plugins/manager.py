@@ -21,6 +21,7 @@ from tri_core.plugin_records import (
     ConformanceProfile,
     DevicePerformance,
     FrameworkAdapter,
+    InductorInfo,
     LanguageExtension,
     Observer,
     Policy,
@@ -263,6 +264,16 @@ class PluginManager:
             f"no backend knows the peak rates of devices of kind {device.kind!r}",
             remedy="compute percentages from the data sheet's numbers",
         )
+
+    def inductor(self, target: Target) -> InductorInfo:
+        """Properties and heuristics of ``target`` for PyTorch's Inductor; Unsupported if its backend says none."""
+        backend = target.key.backend
+        if "tri_inductor" not in self.owner(backend)[1].hooks:
+            raise Unsupported(
+                f"backend {backend!r} tells PyTorch's Inductor nothing of {target.key}",
+                remedy="Inductor's own heuristics hold; a backend of yours says more by the hook tri_inductor",
+            )
+        return validation.check_inductor(backend, self._ask("tri_inductor", backend, target=target))
 
     def loop_estimates(
         self, target: Target, metadata: KernelMetadata, asm: Mapping[str, str | bytes]

@@ -11,9 +11,17 @@ from tri_core.errors import BackendError
 from tri_core.loop_estimates import LoopEstimates
 from tri_core.options import CommonOptions
 from tri_core.pipeline import Anchor, PassList, Pipeline, Stage
+from tri_core.plugin_records import InductorInfo, InductorProperties
 from tri_core.target import DeviceInfo, Target, TargetKey, TargetSpec
 
-__all__ = ["check_abi", "check_devices", "check_loop_estimates", "check_pipeline", "check_target"]
+__all__ = [
+    "check_abi",
+    "check_devices",
+    "check_inductor",
+    "check_loop_estimates",
+    "check_pipeline",
+    "check_target",
+]
 
 KINDS = ("module", "text", "bytes")
 #: anchors that a stage must have, by the stage's name
@@ -65,6 +73,22 @@ def check_loop_estimates(backend: str, made: object) -> LoopEstimates:
         raise refuse(f"gave {made!r}; LoopEstimates are expected")
     if made.loops and not made.assumptions:
         raise refuse("estimates of loops do not say what they assume")
+    return made
+
+
+def check_inductor(backend: str, made: object) -> InductorInfo:
+    """``made`` if it names a type of device and its numbers are positive; BackendError otherwise."""
+    refuse = _refuser(backend, "tri_inductor")
+    if not isinstance(made, InductorInfo) or not isinstance(made.properties, InductorProperties):
+        raise refuse(f"gave {made!r}; an InductorInfo is expected")
+    if not made.device_type.isidentifier():
+        raise refuse(f"device_type is {made.device_type!r}; PyTorch's name of a type of device is expected")
+    for name in ("multi_processor_count", "warp_size", "max_threads_per_block"):
+        number = getattr(made.properties, name)
+        if not isinstance(number, int) or number < 1:
+            raise refuse(f"{name} is {number!r}; a number of at least 1 is expected")
+    if empty := [name for name, configurations in made.templates.items() if not configurations]:
+        raise refuse(f"template {empty[0]!r} has no configuration; leave its name out")
     return made
 
 

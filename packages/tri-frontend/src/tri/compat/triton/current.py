@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tri_core.target import Target
@@ -65,14 +65,23 @@ def active_backend() -> str:
 
 
 def _torch_backend() -> str | None:
-    """The backend of what PyTorch was built for; None where it is not imported or no backend is for that."""
+    """The backend of what PyTorch was built for or extended by; None where it is not imported or no backend is for that."""
     from tri_core.plugins import manager
 
-    version = getattr(sys.modules.get("torch"), "version", None)
+    torch: Any = sys.modules.get("torch")
+    version = getattr(torch, "version", None)
+    extension = _extension(torch)
     for info in manager().backends().values():
-        if any(getattr(version, _BUILT_FOR.get(kind, kind), None) for kind in info.device_kinds):
+        built_for = any(getattr(version, _BUILT_FOR.get(kind, kind), None) for kind in info.device_kinds)
+        if built_for or extension in info.device_kinds:
             return info.name
     return None
+
+
+def _extension(torch: Any) -> str | None:
+    """The type of device that an extension of PyTorch brought (a renamed ``privateuseone``); None without one."""
+    name = getattr(getattr(torch, "_C", None), "_get_privateuse1_backend_name", None)
+    return None if name is None else str(name())
 
 
 def torch_has(kind: str) -> bool:
