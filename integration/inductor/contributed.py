@@ -119,14 +119,21 @@ def main(target: str) -> None:
     info = contribute(target)
     extension(info.device_type)
     device = torch.device(info.device_type, 0)
-    code = lowered(lambda x: (x + 1, x.sum(1)), (64, 4096), device=device)
-    heads = lowered(lambda x: x.transpose(0, 1).contiguous(), (64, 96), device=device)
+    code = "".join(
+        lowered(program, shape, device=device)
+        for program, shape in (
+            (lambda x: x + 1, (64, 4096)),
+            (lambda x: x.sum(1), (64, 4096)),
+            (lambda x: x.sum(1), (64, 64)),
+        )
+    )
+    tiled = lowered(lambda x, y: x.permute(1, 0) + y, (64, 96), (96, 64), device=device)
     with config.patch(max_autotune=True):
         tuned = V.choices.get_flex_attention_fwd_configs(64, torch.float16, device.type)
     said = {
         "device": DeviceProperties.create(device)._asdict(),
         "active": active_backend(),
-        "kernels": re.findall(r"@triton_heuristics\.(\w+)\(\s+(config=\S.*?\}|size_hints=)", code + heads),
+        "kernels": re.findall(r"@triton_heuristics\.(\w+)\(\s+(config=\S.*?\}|size_hints=)", code + tiled),
         "templates": _templates(device),
         "flex": [
             str(each) for each in V.choices.get_flex_attention_fwd_configs(64, torch.float16, device.type)

@@ -1,4 +1,4 @@
-"""What PyTorch's Inductor is told of the device, without PyTorch."""
+"""What PyTorch's Inductor is given of the device, without PyTorch."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tri_backend_toy.inductor import configuration
 
 def test_numbers_are_the_target_s() -> None:
     target = resolve("toy:t1")
-    told = manager().inductor(target)
-    assert told.device_type == target.device_kind
-    assert told.properties.warp_size == target.spec.threads_per_warp[0]
-    assert told.properties.max_threads_per_block == target.spec.limits["threads"]
-    assert told.properties.shared_memory_per_block == target.spec.limits["shared"]
+    given = manager().inductor(target)
+    assert given.device_type == target.device_kind
+    assert given.properties.warp_size == target.spec.threads_per_warp[0]
+    assert given.properties.max_threads_per_block == target.spec.limits["threads"]
+    assert given.properties.shared_memory_per_block == target.spec.limits["shared"]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def contributed() -> MappingProxyType[str, str]:
 
 
 def contribute(target: str | Target) -> InductorInfo:
-    """Tell Inductor what the backend of ``target`` says of it; what was told.  Needs PyTorch, and asks no driver.
+    """Tell Inductor what the backend of ``target`` says of it; what it says.  Needs PyTorch, and asks no driver.
 
     The device's interface is registered where PyTorch and the program have none, configurations of templates and kernels with
     PyTorch's registries; a type of device with templates counts as a GPU.  Call it before the first graph is compiled: PyTorch

@@ -36,7 +36,7 @@ _before: Callable[[], Any] | None = None
 def choose(contribution: Contribution) -> None:
     """Have Inductor ask ``contribution`` about its type of device, and whom it asked before about all others."""
     global _before
-    config = importlib.import_module("torch._inductor.config")
+    config: Any = importlib.import_module("torch._inductor.config")
     pytorch("torch._inductor.config", "_cache_config_factory_keys")  # where keys of graphs know the choices
     if config.inductor_choices_class is not choices:
         _before = config.inductor_choices_class
