@@ -74,7 +74,7 @@ class DevicePerformance:
 
 @dataclass(frozen=True, kw_only=True)
 class InductorProperties:
-    """Numbers of a device by which PyTorch's Inductor chooses, under the names of ``torch.cuda.get_device_properties``.
+    """Numbers of a device by which PyTorch's Inductor chooses, under PyTorch's names.
 
     ``multi_processor_count``: units that run CTAs beside each other; ``warp_size``: threads; ``regs_per_multiprocessor``: registers of
     32 bits; memories in bytes; ``major``, ``minor``: numbers of a generation, where the architecture has such.  None: not known.
