@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.runtime import ArrayArgument
+from tri_core.target import EXACT_LEVEL
 
 if TYPE_CHECKING:
     from tri_core.options import CommonOptions
@@ -149,8 +150,8 @@ class Simulation:
     assemblers: Callable[[], Mapping[str, SimulatedLevel]] = dict
 
     def level(self, name: str) -> SimulatedLevel | None:
-        """The level ``name``, or the judged assembler of that name; None where there is neither."""
-        if not name:
+        """The level ``name``, or the judged assembler of that name; None where there is neither, and for ``exact``, whose pipeline is ``pipeline``."""
+        if name in ("", EXACT_LEVEL):
             return None
         return self.levels.get(name) or self.assemblers().get(name)
 

@@ -32,6 +32,10 @@ __all__ = [
 #: the device kind of simulated targets, and the prefix of their names
 SIMULATED_KIND = "sim"
 _LEVEL = "level="
+#: of any simulated target: its own pipeline, with floats as integers modulo a power of two
+EXACT_LEVEL = "exact"
+#: of the names of functions that lowerings leave to the simulator there
+EXACT_PREFIX = "tri.exact."
 
 
 @dataclass(frozen=True, order=True)

@@ -19,10 +19,11 @@ class Request:
     """Request of a ``with tri.interpret(...)`` block: the arrays that kernels reach through addresses.
 
     ``races``: whether data races are looked for; None for what the knob ``INTERPRET_RACES`` says.
+    ``exact``: whether floats are integers modulo a power of two.
     """
 
-    def __init__(self, arrays: tuple[Any, ...], races: bool | None = None) -> None:
-        self.arrays, self.races = arrays, races
+    def __init__(self, arrays: tuple[Any, ...], races: bool | None = None, *, exact: bool = False) -> None:
+        self.arrays, self.races, self.exact = arrays, races, exact
 
 
 _current: ContextVar[EagerBuilder | None] = ContextVar("tri_interpreter", default=None)
@@ -35,13 +36,14 @@ forced = _forced.get
 
 
 @contextmanager
-def interpret(*arrays: Any, races: bool | None = None) -> Iterator[None]:
+def interpret(*arrays: Any, races: bool | None = None, exact: bool = False) -> Iterator[None]:
     """Launches inside the ``with`` block, in this thread or task, run as Python on NumPy; InterpreterError where a kernel fails.
 
     ``arrays``: arrays that are no arguments, but that kernels reach through addresses stored in memory.
     ``races``: whether a data race in global memory is an error (KernelDataRace); None: unless ``TRI_INTERPRET_RACES=0``.
+    ``exact``: floats are integers of as many bits, modulo a power of two: what ``tri verify --exact`` compares with.
     """
-    token = _forced.set(Request(arrays, races))
+    token = _forced.set(Request(arrays, races, exact=exact))
     try:
         yield
     finally:

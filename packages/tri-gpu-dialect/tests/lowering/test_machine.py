@@ -2,11 +2,12 @@
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tri_core.errors import PluginError
+from tri_core.errors import PluginError, Unsupported
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering.machine import MachineOp, machine_ops
 
@@ -30,3 +31,15 @@ def test_other_fields_are_taken() -> None:
         result: ext.Result[Any]
 
     assert machine_ops()["made_up_machine.good"] is GoodOp
+
+
+@pytest.mark.parametrize("computes", [False, True])
+def test_an_op_that_computes_with_floats_has_no_exact_meaning_unless_it_says_so(computes: bool) -> None:
+    op: Any = SimpleNamespace(
+        computes_floats=computes, OPERATION_NAME="made_up.double", simulate=lambda cta, operands: operands
+    )
+    if not computes:
+        assert MachineOp.simulate_exactly(op, op, [3]) == [3]
+        return
+    with pytest.raises(Unsupported, match=r"no meaning for machine op made_up\.double"):
+        MachineOp.simulate_exactly(op, op, [3])

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_backend_amd.dialect.amdg import AMDG
+from tri_core import ring
 from tri_core.ir.traits import Pure
 from tri_core.mlir import ext
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
@@ -29,6 +30,8 @@ def _flushed(values: Array) -> Array:
 class Exp2Op(MachineOp, dialect=AMDG, name="exp2", traits=[Pure]):
     """2 to the ``value`` (f32), 1 ulp; a result that would be denormal is zero."""
 
+    computes_floats = True
+
     value: _In
     result: _Out
 
@@ -42,9 +45,15 @@ class Exp2Op(MachineOp, dialect=AMDG, name="exp2", traits=[Pure]):
             power = np.exp2(operands[0].astype(np.float64)).astype(np.float32)
         return [_flushed(power)]
 
+    def simulate_exactly(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The ring's power."""
+        return [ring.function("exp2")(ring.numbers(operands[0])).view(operands[0].dtype)]
+
 
 class ReciprocalOp(MachineOp, dialect=AMDG, name="rcp", traits=[Pure]):
     """1 over ``value`` (f32), 1 ulp; denormals are zero on both sides."""
+
+    computes_floats = True
 
     value: _In
     result: _Out
@@ -58,9 +67,15 @@ class ReciprocalOp(MachineOp, dialect=AMDG, name="rcp", traits=[Pure]):
         with np.errstate(divide="ignore", invalid="ignore"):
             return [_flushed(np.float32(1) / _flushed(operands[0]))]
 
+    def simulate_exactly(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The ring's inverse."""
+        return [ring.function("rcp")(ring.numbers(operands[0])).view(operands[0].dtype)]
+
 
 class ReciprocalRootOp(MachineOp, dialect=AMDG, name="rsq", traits=[Pure]):
     """1 over the square root of ``value`` (f32), 1 ulp; a denormal value is zero."""
+
+    computes_floats = True
 
     value: _In
     result: _Out
@@ -74,9 +89,15 @@ class ReciprocalRootOp(MachineOp, dialect=AMDG, name="rsq", traits=[Pure]):
         with np.errstate(divide="ignore", invalid="ignore"):
             return [(1 / np.sqrt(_flushed(operands[0]).astype(np.float64))).astype(np.float32)]
 
+    def simulate_exactly(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The inverse of the ring's root."""
+        return [ring.function("rsqrt")(ring.numbers(operands[0])).view(operands[0].dtype)]
+
 
 class DivFixupOp(MachineOp, dialect=AMDG, name="div_fixup", traits=[Pure]):
     """``quotient``, which is about ``dividend / divisor`` (f32), or what that is where one of them is zero, infinite or NaN."""
+
+    computes_floats = True
 
     quotient: _In
     divisor: _In
@@ -98,3 +119,8 @@ class DivFixupOp(MachineOp, dialect=AMDG, name="div_fixup", traits=[Pure]):
             exact = (dividend / divisor).astype(np.float32)
         regular = np.where(np.isnan(quotient), exact, np.copysign(np.abs(quotient), exact))
         return [np.where(special, exact, regular)]
+
+    def simulate_exactly(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The ring's quotient: how it was approached is not looked at."""
+        _, divisor, dividend = map(ring.numbers, operands)
+        return [ring.function("div")(dividend, divisor).view(operands[0].dtype)]

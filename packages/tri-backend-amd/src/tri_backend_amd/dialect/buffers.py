@@ -209,6 +209,8 @@ class BufferAtomicOp(MachineOp, dialect=AMDG, name="raw_buffer_atomic"):
     rest of the word, to which negative zero is added, may lie behind the user's array.  Elsewhere they are ``offset`` and the word's.
     """
 
+    computes_floats = True
+
     value: _In
     buffer: _In
     offset: _In

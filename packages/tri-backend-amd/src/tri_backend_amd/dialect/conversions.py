@@ -94,6 +94,8 @@ class ConvertScaledOp(MachineOp, dialect=AMDG, name="cvt_scalef32_pk", traits=[P
     Of gfx950 (AMD's guide of CDNA4: ``v_cvt_scalef32_pk_bf16_fp4`` and its like).
     """
 
+    computes_floats = True
+
     word: _In
     scale: _In
     source: ir.StringAttr

@@ -50,6 +50,8 @@ class EncodeFloat8Op(MachineOp, dialect=AMDG, name="cvt_pk_f8", traits=[Pure]):
     What is larger than the largest number becomes it; NaN stays NaN.
     """
 
+    computes_floats = True
+
     first: _In
     second: _In
     word: _In
@@ -106,6 +108,8 @@ def _encoded(values: Array, format_: str) -> Array:
 
 class DecodeFloat8Op(MachineOp, dialect=AMDG, name="cvt_pk_f32_f8", traits=[Pure]):
     """Two numbers of ``format`` in a half of ``word`` (i32), the upper one if ``high``, as f32, exactly."""
+
+    computes_floats = True
 
     word: _In
     format: ir.StringAttr

@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from tri_backend_amd.mfma.forms import LANES
 from tri_backend_amd.mfma.lanes import operand_places, result_places
 from tri_backend_amd.mfma.numbers import values
 from tri_core.mlir import ext, ir
+from tri_core.ring import elements
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
 __all__ = ["MfmaOp"]
@@ -27,6 +28,8 @@ class MfmaOp(MachineOp, dialect=AMDG, name="mfma"):
     of 10 bits); ``intrinsic`` what follows ``llvm.amdgcn.mfma.``.  The first operand of block ``shared`` serves all blocks (-1: each its
     own).  ``formats`` of 8-bit floats are given to the instructions for all narrow floats, whose intrinsics begin with ``scale.``.
     """
+
+    computes_floats = True
 
     first: ext.Operand[Any]
     second: ext.Operand[Any]
@@ -57,6 +60,23 @@ class MfmaOp(MachineOp, dialect=AMDG, name="mfma"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """The products of all blocks in double precision (integers: exactly), rounded once."""
+        return self._multiplied(cta, operands, values)
+
+    def simulate_exactly(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The same, of integers modulo a power of two."""
+        if "i8" in self.kinds.value:
+            return self.simulate(cta, operands)
+        total = operands[2]
+        given = [*operands[:2], total.view(f"i{total.dtype.itemsize}")]
+
+        def read(words: Array, kind: str) -> Array:
+            return elements(words, kind).astype(given[2].dtype)
+
+        return [self._multiplied(cta, given, read)[0].view(total.dtype)]
+
+    def _multiplied(
+        self, cta: SimulatedCTA, operands: Sequence[Array], values: Callable[[Array, str], Array]
+    ) -> Sequence[Array]:
         (m, n, k, blocks), (left, right) = self._shape(), self.kinds.value.split()
         halves = 2 if self.intrinsic.value.startswith("scale.") else 1
         waves = cta.num_threads // LANES

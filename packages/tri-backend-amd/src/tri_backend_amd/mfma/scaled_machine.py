@@ -37,6 +37,8 @@ class ScaledMfmaOp(MachineOp, dialect=AMDG, name="mfma_scaled"):
     ``lane % m`` and of the numbers ``32 * (lane // m)`` to that plus 31 along k, in the byte of its word that ``selectors`` names.
     """
 
+    computes_floats = True
+
     first: ext.Operand[Any]
     second: ext.Operand[Any]
     total: ext.Operand[Any]

@@ -30,6 +30,8 @@ class WmmaOp(MachineOp, dialect=AMDG, name="wmma"):
     ``llvm.amdgcn.wmma.``.
     """
 
+    computes_floats = True
+
     first: ext.Operand[Any]
     second: ext.Operand[Any]
     total: ext.Operand[Any]

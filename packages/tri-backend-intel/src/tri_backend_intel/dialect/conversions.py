@@ -27,6 +27,8 @@ class RoundToBf16Op(MachineOp, dialect=TTIG, name="round_to_bf16", traits=[Pure]
     Source: the extension SPV_INTEL_bfloat16_conversion.
     """
 
+    computes_floats = True
+
     value: ext.Operand[Any]
     result: ext.Result[Any]
 

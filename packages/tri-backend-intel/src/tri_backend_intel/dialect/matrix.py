@@ -7,7 +7,7 @@ work item holds what, and shares nothing with :class:`tri_backend_intel.dialect.
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from tri_backend_intel.dialect.encoding import DEPTH
 from tri_backend_intel.dialect.ttig import TTIG
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ext, ir
+from tri_core.ring import elements
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
 __all__ = ["KINDS", "MOST_ELEMENTS", "DpasOp", "OperandKind", "packed"]
@@ -55,6 +56,8 @@ class DpasOp(MachineOp, dialect=TTIG, name="dpas_multiply"):
 
     ``kind`` is a key of :data:`KINDS`.
     """
+
+    computes_floats = True
 
     outputs: Sequence[ext.Result[Any]]
     left: Sequence[ext.Operand[Any]]
@@ -98,16 +101,32 @@ class DpasOp(MachineOp, dialect=TTIG, name="dpas_multiply"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """Products in f64 (or i64), rounded once."""
+        return self._multiplied(cta, operands, _numbers)
+
+    def simulate_exactly(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """Products of integers modulo a power of two."""
+        if KINDS[self.kind.value].accumulator == "i32":
+            return self.simulate(cta, operands)
+
+        def numbers(values: Array, kind: str) -> Array:
+            return elements(values, kind or "f32").astype(np.int32)
+
+        made = self._multiplied(cta, operands, numbers)
+        return [ring_values.view(np.float32) for ring_values in made]
+
+    def _multiplied(
+        self, cta: SimulatedCTA, operands: Sequence[Array], numbers: Callable[[Array, str], Array]
+    ) -> Sequence[Array]:
         kind, lanes = self.kind.value, cta.threads_per_warp
         counts = len(self.left), len(self.right), len(self.total)
         left, right, total = (
-            _by_warp(part, name, lanes)
+            _by_warp(part, name, lanes, numbers)
             for part, name in zip(_parts(operands, counts), (kind, kind, ""), strict=True)
         )
         a = _matrix_a(left, DEPTH * 32 // KINDS[kind].bits, counts[2])
         # a lane's components of B, in order, are the rows of its column; those of the sum too
         made = a @ right.transpose(1, 0, 2) + total.transpose(1, 0, 2)
-        result = np.int32 if KINDS[kind].accumulator == "i32" else np.float32
+        result = np.int32 if made.dtype.kind == "i" else np.float32
         return list(made.transpose(1, 0, 2).reshape(counts[2], -1).astype(result))
 
 
@@ -116,9 +135,11 @@ def _parts(operands: Sequence[Array], counts: Sequence[int]) -> list[Sequence[Ar
     return [operands[first:last] for first, last in itertools.pairwise(ends)]
 
 
-def _by_warp(registers: Sequence[Array], kind: str, lanes: int) -> Array:
+def _by_warp(
+    registers: Sequence[Array], kind: str, lanes: int, numbers: Callable[[Array, str], Array]
+) -> Array:
     """Numbers by (register, warp, lane)."""
-    return np.stack([_numbers(v, kind) for v in registers]).reshape(len(registers), -1, lanes)
+    return np.stack([numbers(v, kind) for v in registers]).reshape(len(registers), -1, lanes)
 
 
 def _numbers(values: Array, kind: str) -> Array:

@@ -35,7 +35,7 @@ from tri_core.plugins.headers import canonical
 from tri_core.plugins.records import Candidate, Plugin, PluginRecord, QuarantineRecord
 from tri_core.plugins.registry import Registry, of
 from tri_core.runtime import Runtime
-from tri_core.target import SIMULATED_KIND, DeviceInfo, Target, TargetKey
+from tri_core.target import EXACT_LEVEL, SIMULATED_KIND, DeviceInfo, Target, TargetKey
 
 if TYPE_CHECKING:
     from tri_core.mlir import IRRegistry
@@ -190,11 +190,11 @@ class PluginManager:
         """The target of the simulated device: the code is that of the real one, the runtime is not."""
         real = self.target(key.real)
         simulation = self.simulation(real)
-        if key.level and simulation.level(key.level) is None:
-            levels = (*simulation.levels, *simulation.assemblers())
+        if key.level not in ("", EXACT_LEVEL) and simulation.level(key.level) is None:
+            levels = (EXACT_LEVEL, *simulation.levels, *simulation.assemblers())
             raise TargetError(
                 f"{key}: backend {key.backend!r} has no level {key.level!r} to simulate",
-                remedy=f"its levels: {', '.join(levels) or 'none'}; or leave :level= out",
+                remedy=f"its levels: {', '.join(levels)}; or leave :level= out",
             )
         renamed = dataclasses.replace(real.key, simulated=True, level=key.level)
         return dataclasses.replace(real, key=renamed, device_kind=SIMULATED_KIND)

@@ -37,6 +37,9 @@ def verify(
             "--assemblers", help="judge what each assembler here makes of the text, instead of the levels"
         ),
     ] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="compare all bits, with floats as integers modulo powers of two")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print findings as JSON")] = False,
 ) -> None:
     """Run a kernel on seeded inputs in the interpreter and at each level of each target, with no device needed; name the first that differs.
@@ -56,7 +59,7 @@ def verify(
         size=size,
         options=parse_options(option or []),
     )
-    report = verify_kernel(trial, target or ["cpu"], range(seeds), assemblers=assemblers)
+    report = verify_kernel(trial, target or ["cpu"], range(seeds), assemblers=assemblers, exact=exact)
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(each) for each in report.findings]))
     else:

@@ -15,6 +15,8 @@ from tri.interpreter import descriptors, dots, effects, elementwise, integers, s
 from tri.interpreter.arrays import Array, numpy_type, shape_of
 from tri.interpreter.calls import Call, Rule
 from tri.interpreter.errors import KernelError
+from tri.interpreter.exact import EXACT_RULES
+from tri.interpreter.exact import constant as exact_constant
 from tri.interpreter.floats import from_f64
 from tri.interpreter.location import here
 from tri.interpreter.memory import Memory
@@ -71,16 +73,21 @@ class EagerBuilder:
     """Computes the operations of one program after the other.
 
     ``program`` and ``grid`` are of x, y, z; ``expand`` calls a jit function on values; ``kernel`` names it.
+    ``exact``: floats are integers modulo a power of two (:mod:`tri_core.ring`).
     """
 
     #: as of the compiler's builder: the language's own descriptors
     descriptor_class: ClassVar[None] = None
 
-    def __init__(self, kernel: str, target: Target, options: CommonOptions, expand: Any) -> None:
+    def __init__(
+        self, kernel: str, target: Target, options: CommonOptions, expand: Any, *, exact: bool = False
+    ) -> None:
         self.kernel = kernel
         self.target = target
         self.options = options
         self.expand = expand
+        self.exact = exact
+        self._rules = {**RULES, **EXACT_RULES} if exact else RULES
         self.memory = Memory(self)
         self.grid: tuple[int, int, int] = (1, 1, 1)
         self.program: tuple[int, int, int] = (0, 0, 0)
@@ -102,7 +109,7 @@ class EagerBuilder:
         operands: Sequence[tensor],
         attributes: Mapping[str, Any] | None,
     ) -> list[Array]:
-        rule = RULES.get(name) or _decomposed
+        rule = self._rules.get(name) or _decomposed
         values = [x.handle for x in operands]
         made = rule(Call(self, name, results, values, [x.type for x in operands], attributes or {}))
         return [] if made is None else made if isinstance(made, list) else [made]
@@ -173,7 +180,9 @@ class EagerBuilder:
         scalar, dtype = type_.scalar, numpy_type(type_)
         if scalar.is_fp8e4b15():
             value, scalar = encode_e4b15(value), t.uint8
-        if scalar.is_floating():
+        if scalar.is_floating() and self.exact:
+            element = exact_constant(float(value), scalar)
+        elif scalar.is_floating():
             element = from_f64(float(value), scalar)
         elif scalar.is_bool():
             element = np.asarray(bool(int(value) & 1))

@@ -21,11 +21,15 @@ __all__ = ["Call", "Machine", "Rule"]
 
 
 class Machine(RunningProgram, Protocol):
-    """Evaluator of ops, in order, on its memory; ``grid`` is of x, y, z."""
+    """Evaluator of ops, in order, on its memory; ``grid`` is of x, y, z.
+
+    ``exact``: floats are integers modulo a power of two.
+    """
 
     memory: Memory
     target: Target
     grid: tuple[int, int, int]
+    exact: bool
 
     def here(self) -> SourceLocation | None:
         """The line of the kernel that is running."""

@@ -12,6 +12,7 @@ import numpy as np
 from tri.interpreter.arrays import Array, Data, numpy_type, unsigned, wide
 from tri.interpreter.calls import Call, Machine, Rule
 from tri.interpreter.errors import AssertionFailed
+from tri.interpreter.exact import add
 from tri.interpreter.floats import single, widen
 from tri.interpreter.memory import poison
 from tri.interpreter.races import semantics_of
@@ -125,7 +126,8 @@ def update(
     verb: str,
 ) -> Array:
     """Read-modify-write of ``kind``, lane after lane; the old values."""
-    function = _float_add(element) if kind == 5 else _UPDATES[kind]
+    float_add = add if machine.exact else _float_add(element)
+    function = float_add if kind == 5 else _UPDATES[kind]
     memory = machine.memory
     old = np.empty(pointers.data.shape, values.dtype)
     old[...] = poison(values.dtype)

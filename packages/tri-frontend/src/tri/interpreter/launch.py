@@ -64,13 +64,13 @@ def launch(
         check_place(function, target, arguments.place)
     options = _options(function, target, arguments.options)
     check_paths(arguments.source, target, options)
-    builder = EagerBuilder(function.__name__, target, options, _expand)
+    request = forced() or Request(())
+    builder = EagerBuilder(function.__name__, target, options, _expand, exact=request.exact)
     shape = launcher.shape(grid, args, kwargs)
     if 0 in shape:
         return
     arguments.check(shape, target.spec.limits)
     with ExitStack() as stack:
-        request = forced() or Request(())
         stack.enter_context(np.errstate(all="ignore"))
         values = arguments.values(builder, request.arrays, stack)
         if knobs.get("INTERPRET_RACES") if request.races is None else request.races:

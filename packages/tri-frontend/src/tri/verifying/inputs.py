@@ -28,6 +28,7 @@ class Trial:
 
     ``types``: of the parameters that are no constexprs, by name, as signatures have them; ``constants``: the others; ``values``: of scalars.
     Arrays have ``size`` elements: whole numbers of ``low`` to ``high``, never 0, so that few sums are rounded and none is divided by 0.
+    With ``exact`` floats are any bits: integers modulo a power of two (:mod:`tri_core.ring`).
     With ``extremes`` integers are of the whole range of their type, and many of them at its ends and around 0.
     """
 
@@ -40,6 +41,7 @@ class Trial:
     low: int = -4
     high: int = 4
     extremes: bool = False
+    exact: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def arguments(self, seed: int) -> dict[str, Any]:
@@ -69,6 +71,8 @@ class Trial:
         first = -memory.ctypes.data % _ALIGNMENT
         array = memory[first : first + self.size * dtype.itemsize].view(dtype)
         array[:] = numbers.astype(dtype)
+        if self.exact and dtype.kind not in "iub":
+            array.view(np.uint8)[:] = random.integers(0, 256, array.nbytes, np.uint8)
         return array
 
 

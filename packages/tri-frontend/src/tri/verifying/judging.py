@@ -20,10 +20,11 @@ from tri.verifying.running import INTERPRETER, ran
 from tri_core import compiler, knobs
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.plugins import manager
+from tri_core.target import EXACT_LEVEL
 from tri_core.target_options import parse_options
 from tri_core.target_selection import resolve
 
-__all__ = ["Report", "levels_of", "verify"]
+__all__ = ["Report", "exact_level", "levels_of", "verify"]
 
 #: lines that are shown of what a pass changed
 _LINES = 8
@@ -61,18 +62,27 @@ def levels_of(target: str) -> list[str]:
 
 
 def verify(
-    trial: Trial, targets: Sequence[str], seeds: Sequence[int] = (0,), *, assemblers: bool = False
+    trial: Trial,
+    targets: Sequence[str],
+    seeds: Sequence[int] = (0,),
+    *,
+    assemblers: bool = False,
+    exact: bool = False,
 ) -> Report:
     """Run ``trial`` by the interpreter and at each level of ``targets``, on the inputs of each of ``seeds``.
 
     A level that differs is compiled with fewer passes until the first is found with which it does.  Inputs on which the interpreter finds
-    the kernel undefined (out of bounds, a race, programs that wait for ever) are not run elsewhere.  With ``assemblers`` nothing of this is
-    done, but what each assembler of ``targets`` makes of the text is compared with it.
+    the kernel undefined (out of bounds, a race, programs that wait for ever) are not run elsewhere.  With ``exact`` floats are integers
+    modulo a power of two, in the interpreter and at the level ``exact`` of each target: any other bit is wrong.  With ``assemblers`` nothing
+    of this is done, but what each assembler of ``targets`` makes of the text is compared with it.
     """
     if assemblers:
         return Report(tuple(each for target in targets for each in judge_assemblers(trial, target, seeds)))
     findings: list[Finding] = []
     for seed in seeds:
+        if exact:
+            findings += _exactly(replace(trial, exact=True), targets, seed)
+            continue
         expected = ran(trial, INTERPRETER, seed)
         if isinstance(expected, Finding):
             findings.append(expected)
@@ -88,6 +98,20 @@ def verify(
     return Report(tuple(findings))
 
 
+def _exactly(trial: Trial, targets: Sequence[str], seed: int) -> list[Finding]:
+    expected = ran(trial, INTERPRETER, seed)
+    if isinstance(expected, Finding):
+        return [replace(expected, level=f"{INTERPRETER}:level={EXACT_LEVEL}")]
+    return [_judged(trial, exact_level(target), seed, expected, walks=True) for target in targets]
+
+
+def exact_level(target: str) -> str:
+    """The level of ``target`` at which floats are integers; Unsupported where nothing of it can be simulated."""
+    key = resolve(target).key
+    manager().simulation(resolve(str(key.real)))
+    return f"sim:{key.real}:level={EXACT_LEVEL}"
+
+
 def _judged(trial: Trial, level: str, seed: int, expected: Arrays, *, walks: bool) -> Finding:
     found = ran(trial, level, seed)
     if isinstance(found, Finding):
@@ -96,10 +120,10 @@ def _judged(trial: Trial, level: str, seed: int, expected: Arrays, *, walks: boo
             return found
         located = _first_pass(trial, level, seed, expected) if walks else None
         return replace(located or found, verdict="wrong", reason=found.reason)
-    difference = first_difference(expected, found, exact=True)
+    difference = first_difference(expected, found, exact=True, ring=trial.exact)
     if difference is None:
         return Finding(level, seed, "equal")
-    beyond = first_difference(expected, found, exact=False)
+    beyond = difference if trial.exact else first_difference(expected, found, exact=False)
     if beyond is None:
         return Finding(level, seed, "rounding", difference)
     located = _first_pass(trial, level, seed, expected) if walks else None
@@ -151,7 +175,7 @@ def _differs(trial: Trial, level: str, seed: int, expected: Arrays, limit: int) 
         found = ran(trial, level, seed)
     if isinstance(found, Finding):
         return found.verdict == "undefined"
-    return first_difference(expected, found, exact=False) is not None
+    return first_difference(expected, found, exact=trial.exact, ring=trial.exact) is not None
 
 
 @contextmanager

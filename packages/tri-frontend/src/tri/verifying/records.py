@@ -64,8 +64,18 @@ class Finding:
         return "\n".join(lines)
 
 
-def first_difference(expected: Arrays, found: Arrays, *, exact: bool) -> Difference | None:
-    """The first element of the first array that differs; beyond the tolerance of its type unless ``exact``."""
+def first_difference(
+    expected: Arrays, found: Arrays, *, exact: bool, ring: bool = False
+) -> Difference | None:
+    """The first element of the first array that differs; beyond the tolerance of its type unless ``exact``.
+
+    ``ring``: floats are integers of their bits.
+    """
+    if ring:
+        expected, found = (
+            {n: v if v.dtype.kind in "iub" else v.view(f"i{v.dtype.itemsize}") for n, v in arrays.items()}
+            for arrays in (expected, found)
+        )
     for name, left in expected.items():
         apart = _apart(left, found[name], exact)
         if apart.any():

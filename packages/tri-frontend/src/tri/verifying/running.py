@@ -31,7 +31,7 @@ def ran(trial: Trial, level: str, seed: int, observer: LaunchObserver | None = N
     """
     arguments = trial.arguments(seed)
     try:
-        with _on(level, observer):
+        with _on(level, observer, exact=trial.exact):
             trial.launch(arguments)
     except (Unsupported, ToolchainError) as error:
         return Finding(level, seed, "refused", reason=_reported(error))
@@ -45,9 +45,9 @@ def ran(trial: Trial, level: str, seed: int, observer: LaunchObserver | None = N
 
 
 @contextmanager
-def _on(level: str, observer: LaunchObserver | None) -> Iterator[None]:
+def _on(level: str, observer: LaunchObserver | None, *, exact: bool) -> Iterator[None]:
     if level == INTERPRETER:
-        with tri.interpret(races=True):
+        with tri.interpret(races=True, exact=exact):
             yield
         return
     with tri.target(level):

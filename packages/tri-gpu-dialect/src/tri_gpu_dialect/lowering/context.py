@@ -21,7 +21,7 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
-from tri_core.target import Target
+from tri_core.target import EXACT_LEVEL, EXACT_PREFIX, Target
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout
@@ -40,6 +40,7 @@ __all__ = [
     "Sum",
     "Token",
     "WarpPartition",
+    "by_name",
 ]
 
 #: a tensor: one scalar per register of its layout (copies share one value); a scalar: a list of one
@@ -151,6 +152,19 @@ class Sum:
     exact: bool = False
 
 
+#: the ring's names of functions that a target has words for, where they differ
+_RING_NAMES = {
+    "precise_divf": "div", "approx_divf": "div", "precise_sqrt": "sqrt", "fmod": "rem", "fabs": "absf",
+    "maximum": "max", "minimum": "min", "maxnum": "max", "minnum": "min",
+}  # fmt: skip
+
+
+def by_name(b: Builder, name: str, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
+    """A call that the simulator's level ``exact`` answers with the ring's function ``name``."""
+    types = ".".join(str(value.type) for value in args)
+    return b.call(f"{EXACT_PREFIX}{name}.{types}.{result}", args, [result])[0]
+
+
 class Lowering:
     """One function being lowered; rules get it as their first argument.
 
@@ -204,6 +218,17 @@ class Lowering:
         if not self.options.enable_fp_fusion:
             return None
         return {"fastmathFlags": ir.Attribute.parse("#llvm.fastmath<contract>")}
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """True if floats are integers modulo a power of two: functions of them stay calls by name (:mod:`tri_core.ring`)."""
+        return self.target.key.level == EXACT_LEVEL
+
+    def math(self, name: str, args: Sequence[ir.Value]) -> ir.Value | None:
+        """``exp2``, ``sin``, ``mulhiui``, ... of scalars of one type in the target's words; None: use the generic expansion."""
+        if self.is_exact and isinstance(args[0].type, ir.FloatType):
+            return by_name(self.b, _RING_NAMES.get(name, name), args, args[0].type)
+        return self.hw.math(self.b, name, args)
 
     @property
     def num_warps(self) -> int:

@@ -101,6 +101,8 @@ class MachineOp(ext.Operation):
     """
 
     collective = False
+    #: True if ``simulate`` computes with floats: exact passes need ``simulate_exactly`` then
+    computes_floats = False
 
     @classmethod
     def __init_subclass__(cls, *, name: str | None = None, **kwargs: object) -> None:
@@ -139,6 +141,15 @@ class MachineOp(ext.Operation):
             f"machine op {self.OPERATION_NAME} has no simulation",
             remedy="define `simulate` in the class of the op",
         )
+
+    def simulate_exactly(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """:meth:`simulate` where floats are integers modulo a power of two (:mod:`tri_core.ring`); Unsupported unless they are only moved."""
+        if self.computes_floats:
+            raise Unsupported(
+                f"exact passes have no meaning for machine op {self.OPERATION_NAME}",
+                remedy="verify the kernel without exact passes",
+            )
+        return self.simulate(cta, operands)
 
 
 def _check_fields(op: type["MachineOp"]) -> None:

@@ -48,6 +48,8 @@ class RefMatrix(MatrixEncoding):
 class MatrixOp(MachineOp, dialect=REFM, name="multiply"):
     """Registers of the left operand, the right one and the accumulator: two each."""
 
+    computes_floats = True
+
     outputs: Sequence[ext.Result[Any]]
     left: Sequence[ext.Operand[Any]]
     right: Sequence[ext.Operand[Any]]

@@ -14,6 +14,7 @@ from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir, llvm
 from tri_runtime.simulator.cta import CTA, Step
+from tri_runtime.simulator.exact import EXACT_PURE, EXACT_SPECIAL, as_literal
 from tri_runtime.simulator.numbering import External, Numbering
 from tri_runtime.simulator.ops import PURE
 from tri_runtime.simulator.scene import Site
@@ -45,9 +46,13 @@ def symbols_of(module: ir.Module) -> tuple[str, ...]:
 
 @dataclass
 class Program(Numbering):
-    """A numbered function whose blocks are lists of steps; ``symbols``: the globals of its module."""
+    """A numbered function whose blocks are lists of steps; ``symbols``: the globals of its module.
+
+    ``exact``: floats are integers modulo a power of two (:mod:`tri_core.ring`).
+    """
 
     symbols: tuple[str, ...] = ()
+    exact: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,7 +67,10 @@ class Program(Numbering):
 
     def given(self, arguments: Sequence[int | float], num_threads: int) -> list[Array]:
         """``arguments`` as the values of parameters, for each thread."""
-        return [_argument(t, a, num_threads) for t, a in zip(self.types, arguments, strict=True)]
+        made = [_argument(t, a) for t, a in zip(self.types, arguments, strict=True)]
+        if self.exact:
+            made = [as_literal(scalar, t) for t, scalar in zip(self.types, made, strict=True)]
+        return [np.broadcast_to(scalar, (num_threads,)) for scalar in made]
 
     def _decode(self, op: ir.OpView) -> Step:
         self.sites.append(Site(op.name, op.location))
@@ -70,28 +78,29 @@ class Program(Numbering):
         outputs = [self.slots[r] for r in op.results]
         block = self.order[op.operation.block]
         try:
-            if op.name in PURE:
+            pure = (EXACT_PURE if self.exact else PURE).get(op.name)
+            if pure is not None:
                 self.flow.computes(block, inputs, outputs)
-                return _pure(PURE[op.name](op), inputs, outputs[0], _is_local(op))
+                return _pure(pure(op), inputs, outputs[0], _is_local(op))
             if not op.operation.successors:
                 self.flow.acts(block, inputs, outputs)
-            special = SPECIAL.get(op.name)
+            special = (EXACT_SPECIAL if self.exact else SPECIAL).get(op.name)
             if special is not None:
                 return special(self, op, inputs, outputs)
             view = op.operation.opview
             if hasattr(view, "simulate"):
-                return self.observed(_machine(view, inputs, outputs))
+                simulate = view.simulate_exactly if self.exact else view.simulate
+                return self.observed(_machine(simulate, inputs, outputs))
         except Unsupported as error:
             error.location = error.location or source_location(op.location)
             raise
         raise Unsupported(f"the simulator cannot run {op.name}", location=source_location(op.location))
 
 
-def _argument(type_: ir.Type, value: float, num_threads: int) -> Array:
+def _argument(type_: ir.Type, value: float) -> Array:
     shape = shape_of(type_)
     with np.errstate(over="ignore"):  # beyond the type a float is infinite
-        scalar = to_bf16(np.array(value)) if shape.bf16 else np.array(value).astype(shape.dtype)
-    return np.broadcast_to(scalar, (num_threads,))
+        return to_bf16(np.array(value)) if shape.bf16 else np.array(value).astype(shape.dtype)
 
 
 def _is_local(op: ir.OpView) -> bool:
@@ -147,9 +156,7 @@ def _pure_n(function: Callable[..., Any], inputs: list[int], output: int, local:
     return step
 
 
-def _machine(view: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    simulate = view.simulate
-
+def _machine(simulate: Callable[..., Any], inputs: list[int], outputs: list[int]) -> Step:
     def step(cta: CTA) -> object:
         values = cta.values
         made = simulate(cta, [values[i] for i in inputs])

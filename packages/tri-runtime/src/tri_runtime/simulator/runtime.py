@@ -28,6 +28,7 @@ from tri_core.api import (
 from tri_core.errors import InternalError
 from tri_core.fault_records import RECORD_BYTES
 from tri_core.lazy_dataclasses import dataclass
+from tri_core.target import EXACT_LEVEL
 from tri_runtime.base import RuntimeBase
 from tri_runtime.descriptors import DescriptorEncoder
 from tri_runtime.limits import check_grid, check_resources
@@ -148,7 +149,8 @@ def _decode(image: KernelImage, simulation: Simulation, target: Target) -> tuple
         return level.decode(image.data, entry), None
     externals: Mapping[str, Callable[..., Any]] = simulation.externals()
     module = mlir.parse(image.data.decode())
-    return Program(find_kernel(module, entry), dict(externals), symbols_of(module)), module
+    exact = target.key.level == EXACT_LEVEL
+    return Program(find_kernel(module, entry), dict(externals), symbols_of(module), exact), module
 
 
 def _launcher(kernel: SimulatedKernel) -> Launch:

@@ -19,7 +19,7 @@ from tri_runtime.simulator.numbering import External, Numbering
 from tri_runtime.simulator.subword import SubwordMemory, element_of
 from tri_runtime.simulator.values import Shape, shape_of, to_bf16, to_f32
 
-__all__ = ["SPECIAL"]
+__all__ = ["SPECIAL", "Maker", "atomic_update", "fill", "update_of"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -39,10 +39,10 @@ def _constant(program: Numbering, op: ir.OpView, inputs: list[int], outputs: lis
         row = _vector(attribute, shape)
     else:
         row = _scalar(attribute, shape)
-    return _fill(outputs[0], row)
+    return fill(outputs[0], row)
 
 
-def _fill(output: int, row: Array) -> Step:
+def fill(output: int, row: Array) -> Step:
     """Sets a value that is the same for all threads."""
 
     def step(cta: CTA) -> None:
@@ -68,7 +68,7 @@ def _scalar(attribute: ir.Attribute, shape: Shape) -> Array:
 
 def _undefined(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     shape = shape_of(op.results[0].type)
-    return _fill(outputs[0], np.zeros(() if shape.count == 1 else (shape.count,), shape.dtype))
+    return fill(outputs[0], np.zeros(() if shape.count == 1 else (shape.count,), shape.dtype))
 
 
 def _address_of(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
@@ -191,13 +191,30 @@ def _in_f32(update: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, y: to_bf16(update(to_f32(x), to_f32(y)))
 
 
-def _atomic_rmw(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def update_of(op: ir.OpView) -> Callable[[Any, Any], Any]:
+    """What the ``llvm.atomicrmw`` ``op`` leaves in memory, of the old value and the operand."""
     number = ir.IntegerAttr(op.attributes["bin_op"]).value
     if number not in _RMW:
         raise Unsupported(f"the simulator has no atomic of LLVM's number {number}")
-    update, shape = _RMW[number], shape_of(op.operands[1].type)
-    if shape.bf16 and number in _ARITHMETIC:
-        update = _in_f32(update)
+    return (
+        _in_f32(_RMW[number])
+        if shape_of(op.operands[1].type).bf16 and number in _ARITHMETIC
+        else _RMW[number]
+    )
+
+
+def _atomic_rmw(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    return atomic_update(program, op, inputs, outputs, update_of(op))
+
+
+def atomic_update(
+    program: Numbering,
+    op: ir.OpView,
+    inputs: list[int],
+    outputs: list[int],
+    update: Callable[[Any, Any], Any],
+) -> Step:
+    """Step of an ``llvm.atomicrmw`` that leaves ``update`` of the old value and the operand, one thread after the other."""
 
     def change(old: Any, rest: Sequence[Any]) -> tuple[Any, Any]:
         return update(old, rest[0]), old

@@ -4,6 +4,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tri_backend_nvidia.machine.base import (
     NVM,
     Array,
@@ -32,6 +34,8 @@ class AtomicRmwOp(MachineOp, dialect=NVM, name="atomic_rmw"):
     type (``u32``, ``s64``, ``f32``, ``noftz.f16``, ``b32``; of vectors with their size in words, ``v4.f32``, ``noftz.v2.bf16x2``), ``order`` the
     memory order and scope (``.acq_rel.gpu``).
     """
+
+    computes_floats = True
 
     pointer: In
     value: In
@@ -69,6 +73,25 @@ class AtomicRmwOp(MachineOp, dialect=NVM, name="atomic_rmw"):
         pointer, value, predicate = operands
         names = text(self.combine), text(self.kind), text(self.order)
         return [simulation.atomic_rmw(cta, *names, pointer, value, predicate)]
+
+    def simulate_exactly(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """Sums of integers modulo a power of two; Unsupported for other updates by floats."""
+        name, kind = text(self.combine), text(self.kind)
+        if "f" not in kind.rpartition(".")[2] or name == "exch":
+            return self.simulate(cta, operands)
+        if name != "add":
+            return super().simulate_exactly(cta, operands)
+        from tri_backend_nvidia.machine.simulation import core as simulation
+
+        pointer, value, predicate = operands
+        size = f"s{8 * value.dtype.itemsize}"
+        if "bf16" in kind or "f16" in kind:
+            halves = np.ascontiguousarray(value).view(np.int16)
+            value = halves.reshape(len(value), -1) if halves.size > len(value) else halves
+            size = "s16"
+        whole = value.view(f"i{value.dtype.itemsize}")
+        made = simulation.atomic_rmw(cta, name, size, text(self.order), pointer, whole, predicate)
+        return [np.ascontiguousarray(made).view(operands[1].dtype).reshape(operands[1].shape)]
 
 
 class AtomicCasOp(MachineOp, dialect=NVM, name="atomic_cas"):

@@ -15,6 +15,8 @@ __all__ = ["ApproximateOp", "ConvertOp", "DivideFullOp", "PermuteBytesOp"]
 class ApproximateOp(MachineOp, dialect=NVM, name="approximate", traits=[Pure]):
     """A function of one f32 by one instruction (``ex2.approx.f32``)."""
 
+    computes_floats = True
+
     value: In
     instruction: ir.StringAttr
     result: Out
@@ -34,6 +36,8 @@ class ApproximateOp(MachineOp, dialect=NVM, name="approximate", traits=[Pure]):
 
 class DivideFullOp(MachineOp, dialect=NVM, name="divide_full", traits=[Pure]):
     """``div.full.f32``: a quotient with an error of at most 2 ulp over the whole range."""
+
+    computes_floats = True
 
     a: In
     b: In
@@ -57,6 +61,8 @@ class ConvertOp(MachineOp, dialect=NVM, name="convert", traits=[Pure]):
 
     ``instruction`` is its whole name.  A packed one takes its upper half first.
     """
+
+    computes_floats = True
 
     values: Sequence[In]
     instruction: ir.StringAttr

@@ -29,6 +29,8 @@ class MmaOp(MachineOp, dialect=NVM, name="mma"):
     ``shape`` is ``m16n8k16`` and its like; ``kinds`` has PTX's element types of the three.  Sums in f16 are words of two.
     """
 
+    computes_floats = True
+
     outputs: _Outs
     left: _Ins
     right: _Ins
@@ -54,6 +56,15 @@ class MmaOp(MachineOp, dialect=NVM, name="mma"):
         ties = [str(i) for i in range(total)]
         constraints = ",".join([f"={register}"] * total + words + ties)
         return b.inline_asm(body, constraints, operands, results, convergent=True)
+
+    def simulate_exactly(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The dot of integers modulo a power of two."""
+        from tri_backend_nvidia.machine.simulation import matrix as matrix_simulation
+
+        kinds = text(self.kinds).split()
+        if kinds[2] == "s32":
+            return self.simulate(cta, operands)
+        return matrix_simulation.multiply_exactly(cta, text(self.shape), kinds, self.counts(), operands)
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """The dot in double precision, rounded once to the accumulator's type."""

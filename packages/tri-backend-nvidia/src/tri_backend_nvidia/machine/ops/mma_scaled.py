@@ -29,6 +29,8 @@ class ScaledMmaOp(MachineOp, dialect=NVM, name="mma_scaled"):
     byte-id on.
     """
 
+    computes_floats = True
+
     outputs: _Outs
     left: _Ins
     right: _Ins

@@ -245,6 +245,8 @@ class TensorMultiplyOp(MachineOp, dialect=NVM, name="tcgen05_mma"):
     step of each accumulator adds to what is there where ``add``.
     """
 
+    computes_floats = True
+
     collective = True
 
     total: In
@@ -303,6 +305,8 @@ class TensorMultiplyTensorOp(MachineOp, dialect=NVM, name="tcgen05_mma_ts"):
     As ``tcgen05_mma``, but for ``a``, an address in tensor memory: row ``i`` is in lane ``i``, 32 bytes along k of an instruction in
     8 columns.  ``steps`` has three numbers per instruction, added to ``total``, ``a`` and ``b``.
     """
+
+    computes_floats = True
 
     collective = True
 

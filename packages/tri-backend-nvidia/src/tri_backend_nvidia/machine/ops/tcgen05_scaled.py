@@ -68,6 +68,8 @@ class TensorMultiplyScaledOp(MachineOp, dialect=NVM, name="tcgen05_mma_scaled"):
     ``steps`` has the numbers of a :class:`ScaledStep` per instruction, ``vectors`` is :meth:`ScaledKind.vectors`.
     """
 
+    computes_floats = True
+
     collective = True
 
     total: In

@@ -81,6 +81,8 @@ class WgmmaOp(MachineOp, dialect=NVM, name="wgmma"):
     The results are undefined until a :class:`WgmmaWaitOp`.
     """
 
+    computes_floats = True
+
     collective = True
 
     outputs: _Outs
@@ -146,12 +148,19 @@ class WgmmaOp(MachineOp, dialect=NVM, name="wgmma"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """Operands are read now, and once more at the wait; the results come then."""
+        return self._started(cta, operands, exact=False)
+
+    def simulate_exactly(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The same, of integers modulo a power of two."""
+        return self._started(cta, operands, exact=True)
+
+    def _started(self, cta: SimulatedCTA, operands: Sequence[Array], *, exact: bool) -> Sequence[Array]:
         from tri_backend_nvidia.machine.simulation import wgmma as wgmma_simulation
 
         total, a = self.counts()
         highs = (ir.IntegerAttr(self.a_high).value, ir.IntegerAttr(self.b_high).value)
         shape = WgmmaShape.parse(text(self.shape))
-        return wgmma_simulation.start(cta, shape, self.plan(), (total, a), highs, operands)
+        return wgmma_simulation.start(cta, shape, self.plan(), (total, a), highs, operands, exact=exact)
 
 
 def _group(first: int, count: int) -> str:

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_backend_nvidia.machine.simulation.matrix_fragments import LANES, A, B, C, places
+from tri_core import ring
 from tri_gpu_dialect.lowering import SimulatedCTA
 
-__all__ = ["fragments", "given_out", "load_matrices", "multiply", "store_matrices"]
+__all__ = ["fragments", "given_out", "load_matrices", "multiply", "multiply_exactly", "store_matrices"]
 
 Array = npt.NDArray[Any]
 
@@ -69,10 +70,11 @@ def fragments(
     counts: tuple[int, int, int],
     operands: Sequence[Array],
     total: str = "",
+    decode: Callable[[Array, str], Array] | None = None,
 ) -> list[Array]:
     """A, B and the accumulator, (warps, rows, columns) each, from the registers of all threads.
 
-    ``total``: the accumulator's PTX type where its registers hold several elements.
+    ``total``: the accumulator's PTX type where its registers hold several elements.  ``decode``: instead of the numbers of PTX's types.
     """
     m, n, k = map(int, re.findall(r"\d+", shape))
     first, second, _ = counts
@@ -81,7 +83,7 @@ def fragments(
     matrices = []
     for role, registers, kind, size in zip((A, B, C), parts, (*kinds, total), sizes, strict=True):
         words = np.ascontiguousarray(np.stack(registers, axis=1))
-        values = _DECODE[kind](words) if kind else words
+        values = (decode(words, kind) if decode else _DECODE[kind](words)) if kind else words
         place = places(shape, _BITS[kinds[0]], role)
         matrices.append(_gathered(values.reshape(cta.num_threads, -1), *place, size))
     return matrices
@@ -115,6 +117,21 @@ def multiply(
             made = (a @ b + c.astype(np.float64)).astype(np.float16 if is_half else c.dtype)
     given = given_out(cta, shape, left, made)
     return _in_words(given) if is_half else given
+
+
+def multiply_exactly(
+    cta: SimulatedCTA,
+    shape: str,
+    kinds: Sequence[str],
+    counts: tuple[int, int, int],
+    operands: Sequence[Array],
+) -> list[Array]:
+    """:func:`multiply` where floats are integers modulo a power of two."""
+    left, right, total = kinds
+    a, b, c = fragments(cta, shape, (left, right), counts, operands, total, ring.elements)
+    made = ring.product_sum(a, b, c)
+    given = given_out(cta, shape, left, made)
+    return _in_words(given) if total == "f16" else [each.view(operands[-1].dtype) for each in given]
 
 
 def _in_words(halves: Sequence[Array]) -> list[Array]:

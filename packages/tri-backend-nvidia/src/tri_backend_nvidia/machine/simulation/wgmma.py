@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_backend_nvidia.machine.simulation.fp8_accumulation import FP8, accumulate
+from tri_core import ring
 from tri_core.api import DeviceError
 from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.lowering import SimulatedCTA
@@ -64,6 +66,17 @@ _VALUES: dict[str, tuple[int, Callable[[Array], Array]]] = {
     "e5m2": (1, lambda raw: (raw.astype(np.uint16) << 8).view(np.float16).astype(np.float64)),
     "s8": (1, lambda raw: raw.view(np.int8).astype(np.int64)),
     "u8": (1, lambda raw: raw.astype(np.int64)),
+}
+
+
+#: the same where floats are integers modulo a power of two
+_EXACT: dict[str, tuple[int, Callable[[Array], Array]]] = {
+    **_VALUES,
+    **{
+        kind: (_VALUES[kind][0], partial(ring.elements, kind=kind))
+        for kind in _VALUES
+        if kind not in ("s8", "u8")
+    },
 }
 
 
@@ -191,11 +204,9 @@ class _Operand:
 
     addresses: list[Array]
     along_k: bool
-    kind: str
 
-    def matrices(self, pieces: Array) -> list[Array]:
+    def matrices(self, pieces: Array, values: Callable[[Array], Array]) -> list[Array]:
         """The operand of each instruction as (m or n, k), from the pieces of all of them."""
-        values = _VALUES[self.kind][1]
         found, first = [], 0
         for addresses in self.addresses:
             count = addresses.size
@@ -212,12 +223,13 @@ def _from_memory(
     if not along_k and _VALUES[kind][0] != 2:
         raise DeviceError(f"wgmma reads {kind} along k only")
     descriptors = [MatrixDescriptor.of(low + offset, high) for offset in offsets]
-    return _Operand([d.pieces(extent, along_k=along_k) for d in descriptors], along_k, kind)
+    return _Operand([d.pieces(extent, along_k=along_k) for d in descriptors], along_k)
 
 
-def _from_registers(words: Array, offsets: Sequence[int], kind: str) -> list[Array]:
+def _from_registers(
+    words: Array, offsets: Sequence[int], size: int, values: Callable[[Array], Array]
+) -> list[Array]:
     """A of each instruction, 64 x k, from the words ``(128, n)`` of a group's threads."""
-    size, values = _VALUES[kind]
     rows, columns = a_places(size)
     found = []
     for offset in offsets:
@@ -236,9 +248,15 @@ def start(
     counts: tuple[int, int],
     highs: tuple[int, int],
     operands: Sequence[Array],
+    *,
+    exact: bool = False,
 ) -> list[Array]:
-    """Start a dot in every warp group that is here; gives undefined values of the shape of the accumulators."""
+    """Start a dot in every warp group that is here; gives undefined values of the shape of the accumulators.
+
+    ``exact``: floats are integers modulo a power of two.
+    """
     total, a = counts
+    meanings = _EXACT if exact else _VALUES
     made = [np.array(v) for v in operands[:total]]
     accumulators, left = np.stack(operands[:total], axis=1), np.stack(operands[total : total + a], axis=1)
     b_low, add = operands[total + a], operands[total + a + 1]
@@ -256,13 +274,13 @@ def start(
         read = _read(cta, threads, distinct)
         pieces, right = read[where], b
         b_first = 0 if a != 1 else sum(x.size for x in memory[0].addresses)
-        rights = right.matrices(pieces[b_first:])
+        rights = right.matrices(pieces[b_first:], meanings[shape.b][1])
         lefts = (
-            memory[0].matrices(pieces)
+            memory[0].matrices(pieces, meanings[shape.a][1])
             if a == 1
-            else _from_registers(left[threads], [s[1] for s in plan], shape.a)
+            else _from_registers(left[threads], [s[1] for s in plan], *meanings[shape.a])
         )
-        results = _multiplied(shape, plan, own, lefts, rights, bool(_uniform(add[threads])))
+        results = _multiplied(shape, plan, own, lefts, rights, bool(_uniform(add[threads])), exact=exact)
         undefined = [state.random.integers(1 << 31, size=_THREADS).astype(np.int32) for _ in range(total)]
         undefined = [r.view(accumulators.dtype) for r in undefined]
         group.under_way.append(_Dot(distinct, read, [results[:, i] for i in range(total)], undefined))
@@ -296,7 +314,14 @@ def _arrived(group: _Group, accumulators: Array) -> Array:
 
 
 def _multiplied(
-    shape: WgmmaShape, plan: Plan, own: Array, lefts: list[Array], rights: list[Array], add: bool
+    shape: WgmmaShape,
+    plan: Plan,
+    own: Array,
+    lefts: list[Array],
+    rights: list[Array],
+    add: bool,
+    *,
+    exact: bool,
 ) -> Array:
     """The accumulator's registers (128, n): 8-bit floats as Hopper adds them, others in double precision, rounded once.
 
@@ -304,20 +329,25 @@ def _multiplied(
     """
     rows, columns = accumulator_places(shape.n)
     add_up, given = _exactly, own
-    if shape.accumulator == "f16":
+    if exact and shape.accumulator != "s32":
+        add_up = _modulo
+        given = np.ascontiguousarray(own).view(np.int16 if shape.accumulator == "f16" else np.int32)
+    elif shape.accumulator == "f16":
         add_up, given = _in_halves, np.ascontiguousarray(own).view(np.float16)
     elif shape.a in FP8 and shape.accumulator == "f32":
         add_up = accumulate
     count = shape.n // 2
-    exact = np.int64 if shape.accumulator == "s32" else np.float64
+    wide: Any = np.int64 if shape.accumulator == "s32" else np.float64
+    if add_up is _modulo:
+        wide = given.dtype
     tiles: dict[int, Array] = {}
     with np.errstate(all="ignore"):
         for (tile, _, _), left, right in zip(plan, lefts, rights, strict=True):
             if tile not in tiles:
                 registers = given[:, tile * count : (tile + 1) * count]
-                tiles[tile] = np.zeros((_ROWS, shape.n), exact)
+                tiles[tile] = np.zeros((_ROWS, shape.n), wide)
                 if add:
-                    tiles[tile][rows, columns] = registers.astype(exact)
+                    tiles[tile][rows, columns] = registers.astype(wide)
             tiles[tile] = add_up(tiles[tile], left, right)
         result = given.copy()
         for tile, matrix in tiles.items():
@@ -329,6 +359,10 @@ def _multiplied(
 def _exactly(accumulator: Array, left: Array, right: Array) -> Array:
     found: Array = accumulator + left @ right.T
     return found
+
+
+def _modulo(accumulator: Array, left: Array, right: Array) -> Array:
+    return ring.product_sum(left, right.T, accumulator)
 
 
 def _in_halves(accumulator: Array, left: Array, right: Array) -> Array:

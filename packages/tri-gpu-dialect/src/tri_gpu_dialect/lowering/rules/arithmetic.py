@@ -95,7 +95,7 @@ def _fusable(name: str) -> Rule:
 def _float(name: str, word: str) -> Rule:
     def rule(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         def emit(*xs: ir.Value) -> ir.Value:
-            return ctx.hw.math(ctx.b, word, xs) or ctx.b.op(name, xs, xs[0].type)
+            return ctx.math(word, xs) or ctx.b.op(name, xs, xs[0].type)
 
         return [map_floats(ctx, op, emit)]
 
@@ -222,6 +222,10 @@ def _scalar_constant(ctx: Lowering, value: ir.Attribute, element: ir.Type) -> ir
 def float_constant(ctx: Lowering, value: float, element: ir.Type) -> ir.Value:
     """A constant of the float type ``element`` as it is held."""
     if is_emulated(ctx, element):
+        if ctx.is_exact:
+            from tri_core.ring import literal  # NumPy takes longer to import than a kernel to compile
+
+            return ctx.b.const(ctx.storage(element), literal(value, element.width))
         return ctx.b.const(ctx.storage(element), encode_constant(value, format_of(element)))
     return ctx.b.float_(value, element)
 

@@ -41,7 +41,7 @@ _INTEGER_INTRINSICS = {"math.ctpop": "llvm.intr.ctpop"}
 def _intrinsic(name: str) -> Rule:
     def rule(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         def emit(*xs: ir.Value) -> ir.Value:
-            return ctx.hw.math(ctx.b, name, xs) or ctx.b.op(f"llvm.intr.{name}", xs, xs[0].type)
+            return ctx.math(name, xs) or ctx.b.op(f"llvm.intr.{name}", xs, xs[0].type)
 
         return [map_floats(ctx, op, emit)]
 
@@ -64,7 +64,7 @@ def _function(name: str) -> Rule:
 
 def _evaluate(ctx: Lowering, name: str, args: Sequence[ir.Value]) -> ir.Value:
     """A math function of f32 or f64: the target's word, else the expansion."""
-    made = ctx.hw.math(ctx.b, name, args)
+    made = ctx.math(name, args)
     if made is not None:
         return made
     # fifteen modules that only kernels with such a function ask for
@@ -114,7 +114,7 @@ def precise_sqrt(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``tt.precise_sqrt``: LLVM's square root is correctly rounded unless flags say otherwise."""
 
     def emit(x: ir.Value) -> ir.Value:
-        return ctx.hw.math(ctx.b, "precise_sqrt", (x,)) or ctx.b.op("llvm.intr.sqrt", (x,), x.type)
+        return ctx.math("precise_sqrt", (x,)) or ctx.b.op("llvm.intr.sqrt", (x,), x.type)
 
     return [map_floats(ctx, op, emit)]
 
@@ -122,7 +122,7 @@ def precise_sqrt(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 def _divide(word: str) -> Rule:
     def rule(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         def emit(x: ir.Value, y: ir.Value) -> ir.Value:
-            return ctx.hw.math(ctx.b, word, (x, y)) or ctx.b.fdiv(x, y)
+            return ctx.math(word, (x, y)) or ctx.b.fdiv(x, y)
 
         return [map_floats(ctx, op, emit)]
 
@@ -134,7 +134,7 @@ def multiply_high(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     x, y = (ctx.registers(o) for o in op.operands)
 
     def emit(a: ir.Value, b: ir.Value) -> ir.Value:
-        return ctx.hw.math(ctx.b, "mulhiui", (a, b)) or mulhi(ctx, a, b, signed=False)
+        return ctx.math("mulhiui", (a, b)) or mulhi(ctx, a, b, signed=False)
 
     return [map_registers(emit, x, y)]
 
@@ -146,8 +146,8 @@ def clamp(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     low, high = ("maximum", "minimum") if propagate else ("maxnum", "minnum")
 
     def emit(x: ir.Value, least: ir.Value, most: ir.Value) -> ir.Value:
-        raised = ctx.hw.math(b, low, (x, least)) or b.op(f"llvm.intr.{low}", (x, least), x.type)
-        return ctx.hw.math(b, high, (raised, most)) or b.op(f"llvm.intr.{high}", (raised, most), x.type)
+        raised = ctx.math(low, (x, least)) or b.op(f"llvm.intr.{low}", (x, least), x.type)
+        return ctx.math(high, (raised, most)) or b.op(f"llvm.intr.{high}", (raised, most), x.type)
 
     return [map_floats(ctx, op, emit)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
-from tri_gpu_dialect.lowering.context import Lowering, Registers
+from tri_gpu_dialect.lowering.context import Lowering, Registers, by_name
 from tri_gpu_dialect.lowering.formats import FORMATS, FloatFormat, decode, encode, narrow_to_odd
 
 __all__ = ["cast_float", "cast_floats", "format_of", "from_f32", "is_emulated", "to_f32"]
@@ -39,6 +39,8 @@ def cast_float(
     """``value`` of float type ``source`` as ``target``; ``rounding`` is ``"rtne"`` or ``"rtz"``."""
     if source == target:
         return value
+    if ctx.is_exact:
+        return _by_name(ctx, value, source, target, rounding)
     made = ctx.hw.cast(ctx.b, value, str(source), str(target), rounding)
     if made is not None:
         return made
@@ -58,11 +60,22 @@ def cast_floats(
     if source == target:
         return registers
     values = list(dict.fromkeys(registers))
-    made = ctx.hw.casts(ctx.b, values, str(source), str(target), rounding)
+    made = None if ctx.is_exact else ctx.hw.casts(ctx.b, values, str(source), str(target), rounding)
     if made is None:
         made = [cast_float(ctx, value, source, target, rounding) for value in values]
     cast = dict(zip(values, made, strict=True))
     return [cast[value] for value in registers]
+
+
+def _by_name(ctx: Lowering, value: ir.Value, source: ir.Type, target: ir.Type, rounding: str) -> ir.Value:
+    """The cast of exact passes: low bits, or an extension by the sign; toward zero a function of its own."""
+    if min(source.width, target.width) < 16:
+        raise Unsupported(
+            f"exact passes have no cast of {source} to {target}",
+            remedy="verify the kernel without exact passes",
+        )
+    name = "rtz" if rounding == "rtz" and target.width < source.width else "cast"
+    return by_name(ctx.b, name, [value], ctx.storage(target))
 
 
 def _through_f32(
