@@ -411,7 +411,8 @@ def types(session: nox.Session) -> None:
     session.run("mypy", *session.posargs or [str(p) for p in _typed_paths()])
     if not session.posargs:
         session.run("mypy", *STUBBED)
-    for project in ("toy_backend", "riscv_backend"):  # projects of their own, as others have them
+    # projects of their own, as others have them
+    for project in ("toy_backend", "riscv_backend", "linalg_backend"):
         with session.chdir(TOP / "integration" / project):
             session.run("mypy", "src", "tests", "noxfile.py")
 

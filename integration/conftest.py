@@ -4,4 +4,4 @@ installed.
 
 from __future__ import annotations
 
-collect_ignore = ["riscv_backend", "toy_backend"]
+collect_ignore = ["linalg_backend", "riscv_backend", "toy_backend"]

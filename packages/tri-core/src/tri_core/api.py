@@ -112,6 +112,8 @@ from tri_core.target import (
 )
 
 if TYPE_CHECKING:
+    from tri_core.linalg import linalg_stage as linalg_stage
+    from tri_core.linalg import to_linalg as to_linalg
     from tri_core.locations import located as located
     from tri_core.ttir import Rules as Rules
     from tri_core.ttir import read_kernel as read_kernel
@@ -221,8 +223,10 @@ __all__ = [
 #: what needs MLIR, by its module: imported when it is named, and not in ``__all__``, so that ``import *`` needs none
 _WITH_MLIR = {
     "Rules": "tri_core.ttir",
+    "linalg_stage": "tri_core.linalg",
     "located": "tri_core.locations",
     "read_kernel": "tri_core.ttir",
+    "to_linalg": "tri_core.linalg",
 }
 
 if not TYPE_CHECKING:

@@ -15,16 +15,20 @@ from tri_core.lazy_modules import absent, lazy_module
 __all__ = [
     "ROOT",
     "arith",
+    "bufferization",
     "builtin",
     "cf",
     "ext",
     "func",
     "ir",
+    "linalg",
     "llvm",
     "math",
+    "memref",
     "passmanager",
     "rewrite",
     "scf",
+    "tensor",
     "translate_module_to_llvmir",
     "ub",
 ]
@@ -43,7 +47,21 @@ ROOT = _find_root()
 
 if TYPE_CHECKING:
     from torch_mlir import ir, passmanager, rewrite
-    from torch_mlir.dialects import arith, builtin, cf, ext, func, llvm, math, scf, ub
+    from torch_mlir.dialects import (
+        arith,
+        bufferization,
+        builtin,
+        cf,
+        ext,
+        func,
+        linalg,
+        llvm,
+        math,
+        memref,
+        scf,
+        tensor,
+        ub,
+    )
     from torch_mlir.dialects.llvm import translate_module_to_llvmir
 else:
     # what defines itself here drops an exception of a signal's handler, or ends the process by it
@@ -59,6 +77,11 @@ else:
         )
         # its classes take longer than all else here, and passes go by the names of its ops
         llvm = lazy_module(f"{ROOT}.dialects.llvm", deferred)
+        # for who leaves TTIR for them
+        bufferization, linalg, memref, tensor = (
+            lazy_module(f"{ROOT}.dialects.{name}", deferred)
+            for name in ("bufferization", "linalg", "memref", "tensor")
+        )
         translate_module_to_llvmir = importlib.import_module(
             f"{ROOT}._mlir_libs._mlirDialectsLLVM"
         ).translate_module_to_llvmir

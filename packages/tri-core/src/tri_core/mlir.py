@@ -19,16 +19,20 @@ from typing import Any
 from tri_core import forks
 from tri_core.bindings import (
     arith,
+    bufferization,
     builtin,
     cf,
     ext,
     func,
     ir,
+    linalg,
     llvm,
     math,
+    memref,
     passmanager,
     rewrite,
     scf,
+    tensor,
     ub,
 )
 from tri_core.dialect_loading import LoadedDialects
@@ -38,14 +42,17 @@ from tri_core.interrupts import deferred
 __all__ = [
     "IRRegistry",
     "arith",
+    "bufferization",
     "builtin",
     "cf",
     "context",
     "ext",
     "func",
     "ir",
+    "linalg",
     "llvm",
     "math",
+    "memref",
     "parse",
     "passmanager",
     "registry",
@@ -53,6 +60,7 @@ __all__ = [
     "run_passes",
     "scf",
     "session",
+    "tensor",
     "ub",
     "verify",
 ]

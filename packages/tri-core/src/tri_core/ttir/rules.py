@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from tri_core.errors import Unsupported
+from tri_core.ir.views import Named
 from tri_core.locations import located
-from tri_core.ttir.nodes import Op
 
 __all__ = ["Rules"]
 
 _Rule = TypeVar("_Rule", bound=Callable[..., Any])
+
+
+class _Located(Named, Protocol):
+    """An op, of the graph or of the IR."""
+
+    @property
+    def location(self) -> Any:
+        """Its location, of the bindings."""
+        ...
 
 
 class Rules(Generic[_Rule]):
@@ -41,7 +50,7 @@ class Rules(Generic[_Rule]):
 
         return add
 
-    def of(self, op: Op) -> _Rule:
+    def of(self, op: _Located) -> _Rule:
         """Rule for ``op``; Unsupported at the op's line, with the class to write a rule for, if there is none."""
         try:
             return self._rules[op.name]

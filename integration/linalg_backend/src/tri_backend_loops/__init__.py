@@ -1,0 +1,1 @@
+"""Loops devices for tri.  Nothing is imported here: tri finds the plugin by its entry point."""
