@@ -10,6 +10,7 @@ has a deadline.  ``--hypothesis-profile search`` looks for new ones, as ``nox -s
 from __future__ import annotations
 
 import argparse
+import gc
 import signal
 from fnmatch import fnmatch
 from pathlib import Path
@@ -20,7 +21,7 @@ from hypothesis import HealthCheck, settings
 
 _ANYWHERE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("search", _ANYWHERE, max_examples=200)
-settings.register_profile("deterministic", _ANYWHERE, max_examples=50, derandomize=True, database=None)
+settings.register_profile("deterministic", _ANYWHERE, max_examples=30, derandomize=True, database=None)
 
 #: where pytest's cache has the ids: of tests, and of files that are skipped whole
 _KEY = "tri/skipped"
@@ -45,6 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # what a shell starts in the background ignores interrupts, and so would all that tests start
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # the bindings make many objects that stay: by CPython's thresholds the collector takes a tenth of the time
+    gc.set_threshold(150_000, 20, 100)
     settings.load_profile(config.getoption("--hypothesis-profile", None) or "deterministic")
     if config.getoption("last_skipped"):
         config.pluginmanager.register(_Selection(config))

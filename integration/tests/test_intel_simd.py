@@ -26,7 +26,7 @@ from tri_conformance.run import Run
 
 #: what has dots, and a little of everything
 DOTS = Selection(select=("language/dot*", "language/*descriptor*", "programs/*"), sample=40)
-SOME = Selection(levels=("language",), sample=25)
+SOME = Selection(levels=("language",), sample=75)
 ALL = Selection(levels=("language",), sample=300)
 _REFUSED = re.compile(r"Unsupported: the SIMD path (has no|stops)[^\n]*\n  at \S+:\d+:\d+")
 Array = npt.NDArray[Any]

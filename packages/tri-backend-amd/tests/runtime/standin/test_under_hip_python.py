@@ -124,6 +124,6 @@ def test_time_between_events() -> None:
 
 def test_the_kits_runtime_level_passes() -> None:
     said = child(
-        "", "gfx942", "-m", "tri_conformance", "--target", "amd:gfx942", "--level", "runtime", "--sample", "4"
+        "", "gfx942", "-m", "tri_conformance", "--target", "amd:gfx942", "--level", "runtime", "--sample", "8"
     )
     assert " 0 " in said, said
