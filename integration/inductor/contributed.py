@@ -55,7 +55,7 @@ class _Overrides(DeviceOpOverrides):
 
 
 def extension(name: str) -> None:
-    """What a vendor's extension of PyTorch does for the type of device ``name`` when PyTorch loads it."""
+    """Register the type of device ``name``, as a vendor's extension of PyTorch does when PyTorch loads it."""
     from torch._inductor.codegen.triton import TritonScheduling
     from torch._inductor.codegen.wrapper import PythonWrapperCodegen
 

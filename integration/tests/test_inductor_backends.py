@@ -1,4 +1,4 @@
-"""What a backend says of its device reaches PyTorch's Inductor: numbers, templates, kernels; and PyTorch without it is as it was."""
+"""A backend's word of its device in PyTorch's Inductor: numbers, templates, kernels; and PyTorch without it is as it was."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def run(toy: Path, folder: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def said(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What Inductor knows of the toy and writes for it."""
+    """Inductor's knowledge of the toy and its kernels for it."""
     pytest.importorskip("torch")
     printed = run(toy, tmp_path_factory.mktemp("run"), "-c", ASKED)
     found: dict[str, Any] = json.loads(printed.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""What PyTorch's Inductor is told of the device: its numbers, and blocks for a machine whose threads are slow."""
+"""The device for PyTorch's Inductor: its numbers, and blocks for a machine whose threads are slow."""
 
 from __future__ import annotations
 

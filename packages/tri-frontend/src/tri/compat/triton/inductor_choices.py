@@ -20,7 +20,7 @@ __all__ = ["Contribution", "choices", "choose"]
 
 @dataclass(frozen=True)
 class Contribution:
-    """What the target of that name says, with the class of its heuristics for templates, or None."""
+    """Record of the target of that name, with the class of its heuristics for templates, or None."""
 
     target: str
     info: InductorInfo
