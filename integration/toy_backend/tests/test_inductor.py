@@ -1,4 +1,4 @@
-"""What PyTorch's Inductor is given of the device, without PyTorch."""
+"""The record of the device for PyTorch's Inductor, without PyTorch."""
 
 from __future__ import annotations
 
