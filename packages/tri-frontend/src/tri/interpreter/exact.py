@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,9 +86,8 @@ def _between_floats(call: Call) -> Array:
     return Array(x.astype(f"i{dtype.itemsize}").view(dtype))
 
 
-def _to_float(call: Call) -> Array:
+def _to_float(call: Call, *, signed: bool) -> Array:
     data, dtype = call.operands[0].data, _checked(call.result)
-    signed = call.name == "arith.sitofp"
     if data.dtype == np.bool_:
         data = -data.astype(np.int8) if signed else data.astype(np.int8)
     elif not signed:
@@ -95,11 +95,11 @@ def _to_float(call: Call) -> Array:
     return Array(np.asarray(data.astype(f"i{dtype.itemsize}")).view(dtype))
 
 
-def _to_integer(call: Call) -> Array:
+def _to_integer(call: Call, *, signed: bool) -> Array:
     (x,) = _numbers(call)
     if call.dtype == np.bool_:
         return Array(np.asarray((x & 1).astype(np.bool_)))
-    source = x if call.name == "arith.fptosi" else x.view(f"u{x.dtype.itemsize}")
+    source = x if signed else x.view(f"u{x.dtype.itemsize}")
     return Array(np.asarray(source.astype(call.dtype)))
 
 
@@ -138,8 +138,10 @@ EXACT_RULES: dict[str, Rule] = {
     "math.isinf": _always(_is_infinite),
     "math.isfinite": _always(lambda x: ~_is_infinite(x)),
     **dict.fromkeys(("arith.extf", "arith.truncf", "tt.fp_to_fp"), _between_floats),
-    **dict.fromkeys(("arith.sitofp", "arith.uitofp"), _to_float),
-    **dict.fromkeys(("arith.fptosi", "arith.fptoui"), _to_integer),
+    "arith.sitofp": partial(_to_float, signed=True),
+    "arith.uitofp": partial(_to_float, signed=False),
+    "arith.fptosi": partial(_to_integer, signed=True),
+    "arith.fptoui": partial(_to_integer, signed=False),
     "tt.dot": _dot,
     "tt.dot_scaled": _refused,
 }
