@@ -16,22 +16,26 @@ TOY = TOP / "integration" / "toy_backend"
 #: files of the template that the toy changes, with the reason, and how many lines at most
 CHANGED = {
     "README.md": ("says what differs", 100),
-    "pyproject.toml": ("needs llvmlite", 10),
+    "pyproject.toml": ("needs llvmlite; its language needs tri-frontend", 12),
     "src/tri_backend_toy/plugin.py": (
-        "its device is always there, and never the one that is meant; it needs the loader; it tells Inductor of itself",
-        10,
+        "its device is always there, and never the one that is meant; it needs the loader, tells Inductor, adds to the language",
+        30,
     ),
     "src/tri_backend_toy/architectures.py": ("its instructions are this processor's", 20),
     "src/tri_backend_toy/image.py": ("it has a compiler", 60),
     "src/tri_backend_toy/driver.py": ("it has a driver", 8),
+    "src/tri_backend_toy/primitives.py": ("accesses past the caches", 60),
     "src/tri_backend_toy/pipeline.py": ("it offers the autotuner configurations, and prunes them", 25),
 }
 #: files that the template does not have
 ADDED = {
     "src/tri_backend_toy/threads.py": "the machine that the driver connects to",
+    "src/tri_backend_toy/language.py": "a type of values",
     "tests/test_device.py": "tests on that machine",
     "src/tri_backend_toy/inductor.py": "what PyTorch's Inductor is told",
     "tests/test_inductor.py": "tests of that, without PyTorch",
+    "tests/kernels_of_toy.py": "kernels that say what only toys know",
+    "tests/test_language.py": "tests of what it adds to the language",
 }
 
 

@@ -189,7 +189,7 @@ CASES = [
     ),
     Case(
         "with tl.load(p):\n    pass",
-        "kernels cannot use this syntax (With)",
+        "with takes a scope that a plugin declares, nothing else",
         "write its body without it",
         "with tl.load(p):",
     ),

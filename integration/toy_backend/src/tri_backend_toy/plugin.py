@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tri_core.api import BackendInfo, Simulation, hookimpl
+from tri_core.api import AccessModifier, BackendInfo, LanguageExtension, Scope, Simulation, hookimpl
 
 if TYPE_CHECKING:
     from tri_core.api import (
@@ -42,6 +42,21 @@ def tri_backends() -> Sequence[BackendInfo]:
             priority=-10,  # its device is always there, and never the one that is meant
             architectures=tuple(ARCHITECTURES),
             description="Toy devices",
+        )
+    ]
+
+
+@hookimpl
+def tri_language() -> Sequence[LanguageExtension]:
+    """What kernels for toys may say beyond the language: ``tl.extra.toy``."""
+    return [
+        LanguageExtension(
+            namespace="toy",
+            module="",
+            targets=("toy",),
+            modifiers={"cache": AccessModifier(values=("keep", "stream"))},
+            scopes={"streaming": Scope(ops=("tt.load", "tt.store"))},
+            types={"Window": "tri_backend_toy.language:Window"},
         )
     ]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from tri_core.api import CommonOptions, Target
 from tri_core.mlir import ir
-from tri_gpu_dialect.lowering import Builder, Primitives
+from tri_gpu_dialect.lowering import Access, Builder, Primitives
 
 from tri_backend_toy.architectures import ADDRESS_SPACES
 from tri_backend_toy.machine import (
@@ -53,6 +53,41 @@ class ToyPrimitives(Primitives):
         """The thread's number."""
         return ThreadIdOp.build([], [b.i32])[0]
 
+    def load_global(
+        self,
+        b: Builder,
+        pointer: ir.Value,
+        type_: ir.Type,
+        predicate: ir.Value | None,
+        other: ir.Value | None,
+        access: Access,
+    ) -> ir.Value:
+        """A load that leaves no line in the caches where the kernel says so."""
+        if not _streams(access):
+            return super().load_global(b, pointer, type_, predicate, other, access)
+
+        def load() -> list[ir.Value]:
+            return [b.op("llvm.load", (pointer,), type_, _streamed(b, access))]
+
+        missing = b.undef(type_) if other is None else other
+        return load()[0] if predicate is None else b.if_(predicate, load, lambda: [missing], [type_])[0]
+
+    def store_global(
+        self, b: Builder, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None, access: Access
+    ) -> None:
+        """A store past the caches where the kernel says so."""
+        if not _streams(access):
+            super().store_global(b, pointer, value, predicate, access)
+            return
+
+        def store() -> None:
+            b.run("llvm.store", (value, pointer), (), _streamed(b, access))
+
+        if predicate is None:
+            store()
+        else:
+            b.if_(predicate, store)
+
     def barrier(self, b: Builder) -> None:
         """The block's barrier."""
         BarrierOp.build([])
@@ -60,6 +95,20 @@ class ToyPrimitives(Primitives):
     def shuffle_idx(self, b: Builder, value: ir.Value, lane: ir.Value) -> ir.Value:
         """The warp's shuffle."""
         return ShuffleOp.build([value, lane], [b.i32])[0]
+
+
+def _streams(access: Access) -> bool:
+    """True if the kernel says that these bytes are used once: by ``cache("stream")``, or in the scope ``streaming``."""
+    if access.volatile:
+        return False
+    cache = access.hints.get("toy.cache")
+    if cache is None:
+        return "toy.streaming" in access.hints
+    return ir.StringAttr(cache).value == "stream"
+
+
+def _streamed(b: Builder, access: Access) -> dict[str, ir.Attribute]:
+    return {"alignment": ir.IntegerAttr.get(b.i64, access.align), "nontemporal": ir.UnitAttr.get()}
 
 
 def make_primitives(

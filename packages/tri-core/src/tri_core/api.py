@@ -70,6 +70,7 @@ from tri_core.pipeline import (
     TextPassList,
 )
 from tri_core.plugin_records import (
+    AccessModifier,
     Accuracy,
     Assembly,
     BackendInfo,
@@ -84,6 +85,7 @@ from tri_core.plugin_records import (
     LanguageExtension,
     Observer,
     Policy,
+    Scope,
     SimulatedLevel,
     Simulation,
 )
@@ -121,6 +123,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HOOKSPEC_API",
     "SIMULATED_KIND",
+    "AccessModifier",
     "Accuracy",
     "Anchor",
     "AotLauncher",
@@ -198,6 +201,7 @@ __all__ = [
     "RaceAccess",
     "RemoteCacheError",
     "Runtime",
+    "Scope",
     "SimulatedLevel",
     "Simulation",
     "SimulationError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tri_core.plugin_records import (
+    AccessModifier,
     Accuracy,
     Assembly,
     BackendInfo,
@@ -14,11 +15,13 @@ from tri_core.plugin_records import (
     LanguageExtension,
     Observer,
     Policy,
+    Scope,
     SimulatedLevel,
     Simulation,
 )
 
 __all__ = [
+    "AccessModifier",
     "Accuracy",
     "Assembly",
     "BackendInfo",
@@ -30,6 +33,7 @@ __all__ = [
     "LanguageExtension",
     "Observer",
     "Policy",
+    "Scope",
     "SimulatedLevel",
     "Simulation",
 ]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tri_core.extension_checks import check_extension
+from tri_core.hint_records import AccessModifier, Scope
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.runtime import ArrayArgument
 from tri_core.target import EXACT_LEVEL
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from tri_core.target import Target
 
 __all__ = [
+    "AccessModifier",
     "Accuracy",
     "Assembly",
     "BackendInfo",
@@ -30,6 +33,7 @@ __all__ = [
     "LanguageExtension",
     "Observer",
     "Policy",
+    "Scope",
     "SimulatedLevel",
     "Simulation",
 ]
@@ -165,6 +169,11 @@ class LanguageExtension:
     operand types) to symbols of the library of ``targets`` (names of backends), and whose ``SIMULATED_SYMBOLS``, if there are any, map to
     those that their simulation brings.  ``queries`` are functions of a
     TargetKey and further constexprs that appear, without the key, in ``tri.language.target_info``.
+
+    ``modifiers`` are of loads and stores, ``scopes`` of ``with`` statements, and ``types`` classes of values
+    (``name -> "module:attribute"``), whose parts are values of the language; each appears in the namespace by its name.  Operations carry modifiers and scopes as attributes
+    ``namespace.name``, so that the namespace is that of a dialect of the plugin.  Where ``targets`` names backends, kernels for others
+    are refused at the line that uses one.  PluginError for a name that stands for two things, and values that no operation can carry.
     """
 
     namespace: str
@@ -173,6 +182,13 @@ class LanguageExtension:
     module_map: Mapping[str, str] = field(default_factory=dict)
     targets: tuple[str, ...] = ()
     queries: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+    scopes: Mapping[str, Scope] = field(default_factory=dict)
+    modifiers: Mapping[str, AccessModifier] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse declarations that no kernel could use."""
+        check_extension(self.namespace, self.modifiers, self.scopes, types=self.types, builtins=self.builtins)
 
 
 @dataclass(frozen=True, kw_only=True)

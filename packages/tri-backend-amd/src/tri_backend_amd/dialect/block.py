@@ -12,6 +12,7 @@ from typing import Any
 from tri_backend_amd.dialect import verify
 from tri_backend_amd.dialect.amdg import AMDG
 from tri_core.ir.access import MemoryAccess
+from tri_core.ir.access_hints import plugin_hints
 from tri_core.ir.effects import ASYNC, READ_GLOBAL, SYNCHRONIZE_CTA, WRITE_GLOBAL, WRITE_SHARED, Effects
 from tri_core.ir.markers import marker
 from tri_core.ir.traits import DataMovement, Decomposable, Pure
@@ -79,6 +80,7 @@ def _access(
     """Access ``name`` of ``tt`` for ``op``."""
     given = op.operation.attributes
     attributes = {each: given[each] for each in (*_ACCESS, *more) if each in given}
+    attributes |= plugin_hints(op.operation)
     attributes[BUFFER] = ir.UnitAttr.get()
     if sizes:
         attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(list(sizes))

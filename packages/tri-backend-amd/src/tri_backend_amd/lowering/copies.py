@@ -15,6 +15,7 @@ from tri_backend_amd.lowering.primitives import AmdPrimitives
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.dialects.tt.enums import CacheModifier, EvictionPolicy
 from tri_core.errors import InternalError, Unsupported
+from tri_core.ir.access_hints import plugin_hints
 from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
 from tri_core.mlir import ir
@@ -133,7 +134,8 @@ def _access(op: ir.Operation, align: int) -> Access:
     def read(name: str) -> int:
         return ir.IntegerAttr(op.attributes[name]).value if name in op.attributes else 1
 
-    return Access(align, CacheModifier(read("cache")), EvictionPolicy(read("evict")), reads_again(op))
+    cache, evict = CacheModifier(read("cache")), EvictionPolicy(read("evict"))
+    return Access(align, cache, evict, reads_again(op), plugin_hints(op))
 
 
 # --- groups -----------------------------------------------------------------------------------------------

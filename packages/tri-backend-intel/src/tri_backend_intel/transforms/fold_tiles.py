@@ -8,6 +8,7 @@ from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.dialect.tiles import BY_ELEMENTS
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DescriptorLoadOp, TransOp
+from tri_core.ir.access_hints import plugin_hints
 from tri_core.ir.rewriting import erase_unused
 from tri_core.ir.traits import is_elementwise
 from tri_core.ir.views import isa
@@ -80,7 +81,7 @@ def _fold_load(conversion: ir.Operation) -> None:
         declined(FoldTiles.name, source, text, way, encoding.op_idx, bits)
         return
     flag = {"transposed": ir.UnitAttr.get()} if transposed else {}
-    flag[BY_ELEMENTS] = ir.UnitAttr.get()
+    flag |= {BY_ELEMENTS: ir.UnitAttr.get(), **plugin_hints(source)}
     with ir.InsertionPoint(source), source.location:
         made = make("ttig.tile_load", list(source.operands), result.type, **flag)
     result.replace_all_uses_with(made.results[0])
@@ -120,7 +121,8 @@ def _fold_store(store: ir.Operation) -> None:
         return
     with ir.InsertionPoint(store), store.location:
         moved = _in_layout(value, wanted, {})
-        make("ttig.tile_store", [descriptor, moved, *indices], **{BY_ELEMENTS: ir.UnitAttr.get()})
+        flag = {BY_ELEMENTS: ir.UnitAttr.get(), **plugin_hints(store)}
+        make("ttig.tile_store", [descriptor, moved, *indices], **flag)
     store.erase()
     owner = maker_of(value)
     if owner is not None:

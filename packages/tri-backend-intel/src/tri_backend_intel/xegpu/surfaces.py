@@ -12,6 +12,7 @@ from tri_backend_intel.transforms.version_tiles import Known, asked, is_inside, 
 from tri_backend_intel.xegpu.layouts import refusal
 from tri_core.dialects.tt import LoadOp
 from tri_core.errors import Unsupported
+from tri_core.ir.access_hints import plugin_hints
 from tri_core.ir.regions import is_control
 from tri_core.ir.traits import is_pure
 from tri_core.ir.views import isa
@@ -36,12 +37,12 @@ def with_tiles(kernel: ir.Operation) -> None:
     for op in all_ops(kernel):
         if op.name == "tt.descriptor_load":
             with ir.InsertionPoint(op), op.location:
-                made = make("ttig.tile_load", list(op.operands), op.results[0].type)
+                made = make("ttig.tile_load", list(op.operands), op.results[0].type, **plugin_hints(op))
             op.results[0].replace_all_uses_with(made.results[0])
             op.erase()
         elif op.name == "tt.descriptor_store":
             with ir.InsertionPoint(op), op.location:
-                make("ttig.tile_store", list(op.operands))
+                make("ttig.tile_store", list(op.operands), **plugin_hints(op))
             op.erase()
 
 

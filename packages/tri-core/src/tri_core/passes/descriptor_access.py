@@ -16,6 +16,7 @@ from tri_core.dialects.tt import PointerType
 from tri_core.dialects.tt.enums import AtomicOp, DescriptorReduceKind, MemSemantic, MemSyncScope
 from tri_core.errors import Unsupported
 from tri_core.ir.access import access_of
+from tri_core.ir.access_hints import access_hints
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.locations import source_location
 from tri_core.mlir import ir
@@ -188,10 +189,6 @@ def _places(
 # --- accesses -------------------------------------------------------------------------------------------
 
 
-def _hints(op: ir.Operation) -> dict[str, ir.Attribute]:
-    return {name: op.attributes[name] for name in ("cache", "evict") if name in op.attributes}
-
-
 def _segments(*sizes: int) -> dict[str, ir.Attribute]:
     return {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(list(sizes))}
 
@@ -214,7 +211,7 @@ def _read(op: ir.Operation, desc: Descriptor, places: _Places) -> ir.Value:
     pointers = ir.RankedTensorType(places.pointers.type)
     type_ = _tensor(pointers.shape, PointerType(pointers.element_type).pointee_type)
     operands = [places.pointers, places.mask, _padding(op, desc, type_)]
-    value = make(op, "tt.load", type_, operands, _hints(op) | _segments(1, 1, 1))
+    value = make(op, "tt.load", type_, operands, access_hints(op) | _segments(1, 1, 1))
     return _reshaped(op, value, op.result.type)
 
 
@@ -233,7 +230,7 @@ def _write(op: ir.Operation, value: ir.Value, places: _Places) -> ir.Operation:
     return ir.Operation.create(
         "tt.store",
         operands=[places.pointers, _stored(op, value, places), *mask],
-        attributes=_hints(op) | _segments(1, 1, len(mask)),
+        attributes=access_hints(op) | _segments(1, 1, len(mask)),
         loc=op.location,
         ip=ir.InsertionPoint(op),
     )

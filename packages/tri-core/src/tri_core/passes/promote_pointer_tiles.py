@@ -28,6 +28,7 @@ from typing import ClassVar
 from tri_core.dialects.tt import CallOp, DotOp, FuncOp, LoadOp, PointerType, StoreOp, TensorDescType, TransOp
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.access import access_of
+from tri_core.ir.access_hints import has_hints
 from tri_core.ir.effects import NOTHING, READ_GLOBAL, WRITE_GLOBAL, effects_of
 from tri_core.ir.markers import ENTERED, PROMOTED
 from tri_core.ir.regions import For, If, is_loop
@@ -219,12 +220,7 @@ def _accesses(function: ir.Operation) -> Iterator[ir.Operation]:
 
 def _plain(op: ir.Operation) -> bool:
     """True if an access is neither volatile nor has modifiers."""
-    if reads_again(op):
-        return False
-    return all(
-        name not in op.attributes or ir.IntegerAttr(op.attributes[name]).value == 1
-        for name in ("cache", "evict")
-    )
+    return not reads_again(op) and not has_hints(op)
 
 
 def _feeds_dot(load: ir.Operation) -> bool:

@@ -418,6 +418,15 @@ class PluginManager:
                 if plugin.name not in self._ir_done:
                     call_for_code(self._registry.pm, "tri_register_ir", plugin, registry=registry)
                     self._ir_done.add(plugin.name)
+        self._register_hints()
+
+    def _register_hints(self) -> None:
+        """Have what language extensions put on operations known; of other backends too, since it is the frontend that refuses those."""
+        hinting = [e for e in self.languages() if e.modifiers or e.scopes]
+        if hinting:
+            from tri_core.ir.access_hints import register_hints  # a module of MLIR's
+
+            register_hints(hinting)
 
     def _implementing(self, hook: str) -> list[Plugin]:
         self._owned()

@@ -47,6 +47,9 @@ _SCALARS: dict[str, Callable[[], ir.Type]] = {
     "fp64": ir.F64Type.get,
 }
 
+#: name of an attribute, its value, and the names of the operations that get it
+Scope = tuple[str, ir.Attribute, tuple[str, ...]]
+
 _types: dict[t.dtype, ir.Type] = {}
 
 
@@ -99,6 +102,8 @@ class Builder:
         self.point: ir.InsertionPoint = ir.InsertionPoint(self.module.body)
         #: expands a jit function's body in place: (function, arguments) to its value; set by the generator
         self.expand: Callable[[Any, Sequence[Any]], Any] = _no_expansion
+        #: the scopes of plugins that the walk is inside of, innermost last: attribute, value, names of the operations that get it
+        self.scopes: tuple[Scope, ...] = ()
 
     # --- operations -----------------------------------------------------------------------------------
 
@@ -115,7 +120,7 @@ class Builder:
             name,
             results=[ir_type(r) for r in results],
             operands=[x.handle for x in operands],
-            attributes=attributes,
+            attributes=self._scoped(name, attributes) if self.scopes else attributes,
             regions=regions,
             loc=self.location,
             ip=self.point,
@@ -129,7 +134,7 @@ class Builder:
             name,
             results=[_types.get(result) or ir_type(result)],
             operands=[x.handle for x in operands],
-            attributes=attributes,
+            attributes=self._scoped(name, attributes) if self.scopes else attributes,
             loc=self.location,
             ip=self.point,
         )
@@ -158,6 +163,20 @@ class Builder:
         operation = self.create(name, results, operands, attributes, regions=1)
         block.append_to(operation.regions[0])
         return [tensor(r, type_) for r, type_ in zip(operation.results, results, strict=True)]
+
+    @contextmanager
+    def inside(self, scopes: Sequence[Scope]) -> Iterator[None]:
+        """Inside of the ``with`` block operations carry what ``scopes`` say of them, the innermost of a name counting."""
+        before, self.scopes = self.scopes, (*self.scopes, *scopes)
+        try:
+            yield
+        finally:
+            self.scopes = before
+
+    def _scoped(self, name: str, attributes: dict[str, ir.Attribute] | None) -> dict[str, ir.Attribute]:
+        """``attributes`` of an operation called ``name``, and those of the scopes; what the operation itself was given counts more."""
+        given = {attribute: value for attribute, value, ops in self.scopes if name in ops}
+        return {**given, **(attributes or {})}
 
     @contextmanager
     def unsanitized(self) -> Iterator[None]:

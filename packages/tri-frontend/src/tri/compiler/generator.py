@@ -29,7 +29,7 @@ _REFUSED: dict[str, str] = {
     "Continue": "put the rest of the body under an if",
     "Try": "kernels have no exceptions; use tl.device_assert",
     "Raise": "use tl.static_assert or tl.device_assert",
-    "With": "write its body without it",
+    "AsyncWith": "write its body without it",
     "FunctionDef": "define the function at module level and decorate it with @tri.jit",
     "Lambda": "define a function at module level and decorate it with @tri.jit",
     "ClassDef": "define the class outside of the kernel",

@@ -13,6 +13,7 @@ from tri.compiler import (  # noqa: F401  they register the rules
     loops,
     members,
     operators,
+    scopes,
 )
 from tri.compiler.functions import make_kernel
 from tri.context import compiling

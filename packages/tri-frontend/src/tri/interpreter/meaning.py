@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from tri.interpreting import current
@@ -20,6 +21,7 @@ from tri.language.builtin import is_constexpr_function
 from tri.language.casts import is_plain, value_of
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.debug import device_assert
+from tri.language.hints import expect_scope
 from tri.language.promotion import integer_type
 from tri.language.shapes import CONSTEXPR_REMEDY
 from tri.language.tensor import tensor
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "bind",
+    "bound_scope",
     "callee",
     "chain",
     "check",
@@ -40,6 +43,7 @@ __all__ = [
     "iterate",
     "negation",
     "plain",
+    "scope",
     "static",
     "value",
 ]
@@ -203,6 +207,20 @@ def _bounds(loop: loops.range) -> tuple[list[int], t.dtype]:
     if numbers[2] == 0:
         raise CompilationError("range has step 0")
     return numbers, t.int32 if common.int_bitwidth < 32 else common
+
+
+# --- scopes -----------------------------------------------------------------------------------------------
+
+
+def scope(entered: Any) -> AbstractContextManager[Any]:
+    """Context that ``with entered:`` enters: what a plugin's scope means here."""
+    return expect_scope(unwrap(entered)).entered()
+
+
+def bound_scope(entered: Any) -> AbstractContextManager[Any]:
+    """CompilationError: ``with entered as x`` binds what has no value."""
+    del entered
+    raise CompilationError("a with that binds a name", remedy="drop the as: a scope has no value")
 
 
 # --- calls ------------------------------------------------------------------------------------------------

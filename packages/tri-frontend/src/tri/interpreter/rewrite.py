@@ -8,6 +8,7 @@ means differently.  The rewriting turns these places into calls of :mod:`tri.int
 ``x and y``, ``not``  of blocks, element by element
 ``f(...)``            Python's ``range``, ``min``, ``max``, ... take run-time values
 ``for``               a range gives run-time integers of the right width
+``with``              a scope of a plugin
 ``is``, ``in``, f""   see the values in constexprs
 ``assert``            checks all elements
 ====================  ====================================================================
@@ -94,6 +95,14 @@ class _Rewriter(ast.NodeTransformer):
         """``for x in iterable``."""
         self.generic_visit(node)
         node.iter = self._call("iterate", node.iter, node.iter)
+        return node
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        """``with scope:`` enters what the scope means here; a name that it would bind is refused in its place."""
+        self.generic_visit(node)
+        for item in node.items:
+            name = "scope" if item.optional_vars is None else "bound_scope"
+            item.context_expr = self._call(name, item.context_expr, item.context_expr)
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:

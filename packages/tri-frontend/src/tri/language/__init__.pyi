@@ -540,11 +540,12 @@ class tensor:
         *,
         cache_modifier: str | None = "",
         eviction_policy: str | None = "",
+        modifiers: _Any = (),
     ) -> None:
         """Write ``value`` to ``pointer`` where ``mask`` (int1) is true; both are broadcast to its shape, the value is converted to the pointee.
 
         A block pointer takes ``boundary_check`` instead: the dimensions along which the block may leave the tensor.
-        CompilationError for no pointer, a constant one, a mask that is not int1, and shapes that do not broadcast."""
+        ``modifiers``: one that a plugin declares, or a tuple of them.  CompilationError for no pointer, a constant one, a mask that is not int1, and shapes that do not broadcast."""
     def sum(self, axis: _Any = None, keep_dims: constexpr = False, dtype: constexpr = None) -> tensor:
         """The sum along ``axis`` (of all elements by default): without that dimension, with ``keep_dims`` of size 1 there.
 
@@ -597,13 +598,24 @@ class tensor_descriptor_base:
     ) -> tensor:
         """Rows ``x_offsets`` (a block of int16 or int32) from column ``y_offset`` on, as a block."""
     def load(
-        self, offsets: _Any, cache_modifier: str | None = "", eviction_policy: str | None = ""
+        self,
+        offsets: _Any,
+        cache_modifier: str | None = "",
+        eviction_policy: str | None = "",
+        *,
+        modifiers: _Any = (),
     ) -> tensor:
         """The block that begins at ``offsets`` (int32, in elements); out of bounds is padded."""
     def scatter(self, value: _Any, x_offsets: _Any, y_offset: _Any) -> None:
         """Write the rows of ``value`` to rows ``x_offsets`` from column ``y_offset`` on."""
     def store(
-        self, offsets: _Any, value: _Any, cache_modifier: str | None = "", eviction_policy: str | None = ""
+        self,
+        offsets: _Any,
+        value: _Any,
+        cache_modifier: str | None = "",
+        eviction_policy: str | None = "",
+        *,
+        modifiers: _Any = (),
     ) -> None:
         """Write ``value``, converted to the elements' type, to the block at ``offsets``; out of bounds is dropped."""
 
@@ -632,11 +644,12 @@ class block_pointer:
         *,
         cache_modifier: str | None = "",
         eviction_policy: str | None = "",
+        modifiers: _Any = (),
     ) -> None:
         """Write ``value`` to ``pointer`` where ``mask`` (int1) is true; both are broadcast to its shape, the value is converted to the pointee.
 
         A block pointer takes ``boundary_check`` instead: the dimensions along which the block may leave the tensor.
-        CompilationError for no pointer, a constant one, a mask that is not int1, and shapes that do not broadcast."""
+        ``modifiers``: one that a plugin declares, or a tuple of them.  CompilationError for no pointer, a constant one, a mask that is not int1, and shapes that do not broadcast."""
     @property
     def type(self) -> _pointer_type: ...
 
@@ -1051,12 +1064,14 @@ def load(
     cache_modifier: str | None = "",
     eviction_policy: str | None = "",
     volatile: bool = False,
+    modifiers: _Any = (),
 ) -> tensor:
     """The values at ``pointer``, in its shape and the pointee's dtype; where ``mask`` is false memory is not touched and ``other`` is given.
 
     ``mask`` (int1) and ``other`` are broadcast to the pointers' shape, ``other`` is converted to the pointee; without it the
     values there are undefined.  A block pointer takes instead ``boundary_check``, the dimensions along which the block may leave the
-    tensor, and ``padding_option`` (``"zero"`` or ``"nan"``) for what is outside.  CompilationError for no pointer, a mask that
+    tensor, and ``padding_option`` (``"zero"`` or ``"nan"``) for what is outside.  ``modifiers``: one that a plugin declares
+    (``tl.extra.acme.cache("stream")``), or a tuple of them.  CompilationError for no pointer, a mask that
     is not int1, shapes that do not broadcast, ``other`` without a mask, and hints that are unknown."""
 
 def load_tensor_descriptor(desc: _Any, offsets: _Any) -> tensor:
@@ -1341,11 +1356,12 @@ def store(
     *,
     cache_modifier: str | None = "",
     eviction_policy: str | None = "",
+    modifiers: _Any = (),
 ) -> None:
     """Write ``value`` to ``pointer`` where ``mask`` (int1) is true; both are broadcast to its shape, the value is converted to the pointee.
 
     A block pointer takes ``boundary_check`` instead: the dimensions along which the block may leave the tensor.
-    CompilationError for no pointer, a constant one, a mask that is not int1, and shapes that do not broadcast."""
+    ``modifiers``: one that a plugin declares, or a tuple of them.  CompilationError for no pointer, a constant one, a mask that is not int1, and shapes that do not broadcast."""
 
 def store_tensor_descriptor(desc: _Any, offsets: _Any, value: _Any) -> None:
     """Write ``value``, a block of the shape of those of ``desc`` and converted to its dtype, to the block that begins at ``offsets``.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
 from tri.language.casts import convert, value_of
+from tri.language.hints import modifier_attributes
 from tri.language.shapes import stretch
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
@@ -112,19 +113,21 @@ def _policies(b: Builder, cache: int, evict: int) -> dict[str, ir.Attribute]:
 
 
 def load_policies(
-    b: Builder, cache_modifier: str | None, eviction_policy: str | None
+    b: Builder, cache_modifier: str | None, eviction_policy: str | None, modifiers: Any = ()
 ) -> dict[str, ir.Attribute]:
-    """The attributes of a load for Triton's spellings of its cache hints."""
+    """The attributes of a load for Triton's spellings of its cache hints, and for ``modifiers`` of plugins."""
     cache = _choice(_LOAD_CACHE, cache_modifier, "cache_modifier")
-    return _policies(b, cache, _choice(_EVICTION, eviction_policy, "eviction_policy"))
+    policies = _policies(b, cache, _choice(_EVICTION, eviction_policy, "eviction_policy"))
+    return {**policies, **modifier_attributes(b, modifiers, "load")}
 
 
 def store_policies(
-    b: Builder, cache_modifier: str | None, eviction_policy: str | None
+    b: Builder, cache_modifier: str | None, eviction_policy: str | None, modifiers: Any = ()
 ) -> dict[str, ir.Attribute]:
-    """The attributes of a store for Triton's spellings of its cache hints."""
+    """The attributes of a store for Triton's spellings of its cache hints, and for ``modifiers`` of plugins."""
     cache = _choice(_STORE_CACHE, cache_modifier, "cache_modifier")
-    return _policies(b, cache, _choice(_EVICTION, eviction_policy, "eviction_policy"))
+    policies = _policies(b, cache, _choice(_EVICTION, eviction_policy, "eviction_policy"))
+    return {**policies, **modifier_attributes(b, modifiers, "store")}
 
 
 def points_to_bool(pointer: tensor) -> bool:

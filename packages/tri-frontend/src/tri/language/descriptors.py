@@ -106,6 +106,7 @@ class tensor_descriptor_base(Structure):
         cache_modifier: str | None = "",
         eviction_policy: str | None = "",
         *,
+        modifiers: Any = (),
         _semantic: Builder,
     ) -> tensor:
         """The block that begins at ``offsets`` (int32, in elements); out of bounds is padded."""
@@ -115,7 +116,7 @@ class tensor_descriptor_base(Structure):
             self.block_type,
             self.handle,
             *_offsets(b, self, offsets),
-            attributes=load_policies(b, cache_modifier, eviction_policy),
+            attributes=load_policies(b, cache_modifier, eviction_policy, modifiers),
         )
         return self._read(b, loaded)
 
@@ -127,13 +128,14 @@ class tensor_descriptor_base(Structure):
         cache_modifier: str | None = "",
         eviction_policy: str | None = "",
         *,
+        modifiers: Any = (),
         _semantic: Builder,
     ) -> None:
         """Write ``value``, converted to the elements' type, to the block at ``offsets``; out of bounds is dropped."""
         b = _semantic
         indices = _offsets(b, self, offsets)
         block = convert(b, _block(b, self, value, "store"), self.dtype)
-        policies = store_policies(b, cache_modifier, eviction_policy)
+        policies = store_policies(b, cache_modifier, eviction_policy, modifiers)
         b.create("tt.descriptor_store", operands=[self.handle, block, *indices], attributes=policies)
 
     @builtin

@@ -64,13 +64,15 @@ def load(
     cache_modifier: str | None = "",
     eviction_policy: str | None = "",
     volatile: bool = False,
+    modifiers: Any = (),
     _semantic: Builder,
 ) -> tensor:
     """The values at ``pointer``, in its shape and the pointee's dtype; where ``mask`` is false memory is not touched and ``other`` is given.
 
     ``mask`` (int1) and ``other`` are broadcast to the pointers' shape, ``other`` is converted to the pointee; without it the
     values there are undefined.  A block pointer takes instead ``boundary_check``, the dimensions along which the block may leave the
-    tensor, and ``padding_option`` (``"zero"`` or ``"nan"``) for what is outside.  CompilationError for no pointer, a mask that
+    tensor, and ``padding_option`` (``"zero"`` or ``"nan"``) for what is outside.  ``modifiers``: one that a plugin declares
+    (``tl.extra.acme.cache("stream")``), or a tuple of them.  CompilationError for no pointer, a mask that
     is not int1, shapes that do not broadcast, ``other`` without a mask, and hints that are unknown.
     """
     b = _semantic
@@ -89,7 +91,7 @@ def load(
         arguments.append(mask_for(b, place, mask))
     if other is not None:
         arguments.append(value_for(b, place, other, "other"))
-    attributes = load_policies(b, cache_modifier, eviction_policy)
+    attributes = load_policies(b, cache_modifier, eviction_policy, modifiers)
     if volatile:
         attributes["isVolatile"] = b.boolean(True)
     attributes["operandSegmentSizes"] = b.segments(1, mask is not None, other is not None)
@@ -110,12 +112,13 @@ def store(
     *,
     cache_modifier: str | None = "",
     eviction_policy: str | None = "",
+    modifiers: Any = (),
     _semantic: Builder,
 ) -> None:
     """Write ``value`` to ``pointer`` where ``mask`` (int1) is true; both are broadcast to its shape, the value is converted to the pointee.
 
     A block pointer takes ``boundary_check`` instead: the dimensions along which the block may leave the tensor.
-    CompilationError for no pointer, a constant one, a mask that is not int1, and shapes that do not broadcast.
+    ``modifiers``: one that a plugin declares, or a tuple of them.  CompilationError for no pointer, a constant one, a mask that is not int1, and shapes that do not broadcast.
     """
     b = _semantic
     if isinstance(pointer, Structure):
@@ -133,7 +136,7 @@ def store(
     arguments = [place, value_for(b, place, value)]
     if mask is not None:
         arguments.append(mask_for(b, place, mask))
-    attributes = store_policies(b, cache_modifier, eviction_policy)
+    attributes = store_policies(b, cache_modifier, eviction_policy, modifiers)
     attributes["operandSegmentSizes"] = b.segments(1, 1, mask is not None)
     b.create("tt.store", operands=arguments, attributes=attributes)
 

@@ -15,7 +15,7 @@ its block, how blocks lie in buffers: a descriptor whose buffers differ becomes 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from tri_core.api import InternalError, Pass, StageContext
@@ -28,6 +28,7 @@ from tri_core.dialects.tt import (
 )
 from tri_core.dialects.tt.enums import MemSemantic
 from tri_core.ir.access import access_of
+from tri_core.ir.access_hints import plugin_hints
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import cast, isa
 from tri_core.lazy_dataclasses import dataclass
@@ -112,7 +113,7 @@ def _load(op: ir.Operation, copies: BlockCopies) -> None:
     encoding = copies.encoding(descriptor.type) if taken is None else _encoding(taken)
     with ir.InsertionPoint(op), op.location:
         buffer = _buffer(info.shape, info.element_type, encoding, copies.alignment(descriptor.type, encoding))
-        _copied(descriptor, coordinates, buffer)
+        _copied(descriptor, coordinates, buffer, plugin_hints(op))
         if taken is None:
             loaded = make("ttg.local_load", [buffer], result.type).results[0]
             result.replace_all_uses_with(loaded)
@@ -158,14 +159,16 @@ def _encoding(allocation: ir.Operation) -> SharedEncoding:
     return found
 
 
-def _copied(descriptor: ir.Value, coordinates: Sequence[ir.Value], buffer: ir.Value) -> None:
-    """Copy a block and wait for it; the barrier lives no longer."""
+def _copied(
+    descriptor: ir.Value, coordinates: Sequence[ir.Value], buffer: ir.Value, hints: Mapping[str, ir.Attribute]
+) -> None:
+    """Copy a block, with ``hints``, and wait for it; the barrier lives no longer."""
     i64 = ir.IntegerType.get_signless(64)
     barrier = _buffer([1], i64, _BARRIER, 8)
     make("ttg.init_barrier", [barrier], count=i32_attribute(1))
     always = constant(1, 1)
     make("ttg.barrier_expect", [barrier, always], size=i32_attribute(_block_bytes(buffer.type)))
-    make(_INTO, [descriptor, *coordinates, barrier, buffer, always])
+    make(_INTO, [descriptor, *coordinates, barrier, buffer, always], **hints)
     make("ttg.wait_barrier", [barrier, constant(32, 0)])
     make("ttg.inval_barrier", [barrier])
 
@@ -184,7 +187,7 @@ def _store(op: ir.Operation, copies: BlockCopies) -> None:
         buffer = _buffer(info.shape, info.element_type, encoding, alignment, [source])
         make("ttg.fence_async_shared")
         kind = {"kind": op.attributes["kind"]} if "kind" in op.attributes else {}
-        make(_OUT_OF, [descriptor, *coordinates, buffer], **kind)
+        make(_OUT_OF, [descriptor, *coordinates, buffer], **kind, **plugin_hints(op))
     op.erase()
     if source != given and next(iter(given.uses), None) is None:
         given.owner.operation.erase()

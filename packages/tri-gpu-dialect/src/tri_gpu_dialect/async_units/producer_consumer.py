@@ -11,6 +11,7 @@ from dataclasses import field
 
 from tri_core.dialects.tt import MakeTensorDescriptorOp
 from tri_core.errors import InternalError
+from tri_core.ir.access_hints import plugin_hints
 from tri_core.ir.markers import STAGES
 from tri_core.ir.regions import For, If, While, is_control
 from tri_core.ir.rewriting import clone_mapped, end_block, for_like, if_like, while_like
@@ -410,7 +411,7 @@ class Producer(Side):
                 descriptor = self.value(source_of(load)) if made is None else made
                 coordinates = self.values(list(load.operands)[1:])
                 operands = [descriptor, *coordinates, full, memory.view(i, stage), always]
-                make("ttg.async_copy_descriptor_to_local", operands, **memory.reach)
+                make("ttg.async_copy_descriptor_to_local", operands, **memory.reach, **plugin_hints(load))
             self.advance(number)
 
     def hand_over(self) -> ir.Value:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from functools import partial
 from typing import ClassVar
 
@@ -51,12 +52,16 @@ _DTYPES = {"f16": "fp16", "bf16": "bf16"}
 
 @dataclass(frozen=True)
 class Access:
-    """Properties of a global-memory access: alignment in bytes, cache modifier, eviction policy, volatility."""
+    """Properties of a global-memory access: alignment in bytes, cache modifier, eviction policy, volatility.
+
+    ``hints``: what modifiers and scopes of plugins say, by their full names (``acme.cache``).
+    """
 
     align: int
     cache: CacheModifier = CacheModifier.NONE
     evict: EvictionPolicy = EvictionPolicy.NORMAL
     volatile: bool = False
+    hints: Mapping[str, ir.Attribute] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

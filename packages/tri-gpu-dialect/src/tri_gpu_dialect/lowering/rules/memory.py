@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tri_core.dialects.tt import PointerType, StoreOp
 from tri_core.dialects.tt.accesses import reads_again, writes_through
 from tri_core.dialects.tt.enums import CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
+from tri_core.ir.access_hints import plugin_hints
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
@@ -62,7 +63,8 @@ def _access(ctx: Lowering, op: ir.Operation, align: int) -> Access:
     def read(name: str, default: int) -> int:
         return ir.IntegerAttr(op.attributes[name]).value if name in op.attributes else default
 
-    return Access(align, CacheModifier(read("cache", 1)), EvictionPolicy(read("evict", 1)), _is_volatile(op))
+    cache, evict = CacheModifier(read("cache", 1)), EvictionPolicy(read("evict", 1))
+    return Access(align, cache, evict, _is_volatile(op), plugin_hints(op))
 
 
 def _is_volatile(op: ir.Operation) -> bool:
