@@ -14,7 +14,7 @@ from integration.tests import hinted_accesses
 from integration.tests.hinted_accesses import hinted
 from tri.compiler.source import ASTSource
 
-_PROGRAMS = 4
+_PROGRAMS = 5
 
 
 @pytest.fixture(autouse=True)

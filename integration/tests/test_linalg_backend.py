@@ -66,7 +66,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def run(arguments: list[str], folder: Path, environment: dict[str, str]) -> str:
-    """What ``python -m ARGUMENTS`` says; it succeeds."""
+    """Output of ``python -m ARGUMENTS``, which succeeds."""
     command = [sys.executable, "-m", *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -24,7 +24,7 @@ _RIGHT = ("nvidia:sm_90a", "amd:gfx942", "intel:pvc")
 
 
 def verdicts(fault: Fault) -> tuple[str, str]:
-    """What values and exact passes say of the kernel with ``fault``."""
+    """Verdicts on the kernel with ``fault``: of values, and of exact passes."""
     trial = TRIALS[fault.kernel]
     with fault.planted():
         reports = verify(trial, [f"sim:{_FAULTY}"]), verify(trial, [_FAULTY], exact=True)

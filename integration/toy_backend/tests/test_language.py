@@ -1,4 +1,4 @@
-"""What toys add to the language: a modifier and a scope of accesses, and a type of values."""
+"""Additions of toys to the language: a modifier and a scope of accesses, and a type of values."""
 
 from __future__ import annotations
 

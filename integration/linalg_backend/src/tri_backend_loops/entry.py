@@ -1,4 +1,4 @@
-"""What a launch calls: a function that finds the arguments of a kernel in a block of bytes."""
+"""Entry that a launch calls: a function that finds the arguments of a kernel in a block of bytes."""
 
 from __future__ import annotations
 

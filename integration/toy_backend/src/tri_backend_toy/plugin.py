@@ -48,7 +48,7 @@ def tri_backends() -> Sequence[BackendInfo]:
 
 @hookimpl
 def tri_language() -> Sequence[LanguageExtension]:
-    """What kernels for toys may say beyond the language: ``tl.extra.toy``."""
+    """Namespace ``tl.extra.toy``: a modifier, a scope and a type for kernels that run on toys."""
     return [
         LanguageExtension(
             namespace="toy",

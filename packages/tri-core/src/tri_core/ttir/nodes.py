@@ -129,7 +129,7 @@ def constant_of(value: Value) -> Any:
         "tt.expand_dims",
         "tt.reshape",
     }:
-        value = value.op.operands[0]
+        value = value.op.source
     if value.op is None or value.op.name != "arith.constant":
         return None
     number = value.op.attributes["value"]

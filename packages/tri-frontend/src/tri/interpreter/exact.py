@@ -87,7 +87,8 @@ def _between_floats(call: Call) -> Array:
 
 
 def _to_float(call: Call, *, signed: bool) -> Array:
-    data, dtype = call.operands[0].data, _checked(call.result)
+    (source,) = call.operands
+    data, dtype = source.data, _checked(call.result)
     if data.dtype == np.bool_:
         data = -data.astype(np.int8) if signed else data.astype(np.int8)
     elif not signed:
