@@ -36,7 +36,7 @@ def register_hints(extensions: Iterable[LanguageExtension]) -> None:
 
 
 def plugin_hints(op: ir.Operation) -> dict[str, ir.Attribute]:
-    """What modifiers and scopes of plugins say of ``op``, by their full names (``acme.cache``)."""
+    """Hints on ``op`` by modifiers and scopes of plugins, by their full names (``acme.cache``)."""
     if not _OF_PLUGINS:
         return {}
     return {name: op.attributes[name] for name in op.attributes if name in _OF_PLUGINS}

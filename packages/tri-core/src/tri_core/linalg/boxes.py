@@ -39,7 +39,7 @@ class Box:
 
     @property
     def sizes(self) -> tuple[Index, ...]:
-        """How many indices are within, by dimension."""
+        """Counts of indices within, by dimension."""
         return tuple(
             high if low == 0 else indices.at_least(indices.subtract(high, low), 0)
             for low, high in zip(self.low, self.high, strict=True)
@@ -92,7 +92,7 @@ _FROM = {arith.CmpIPredicate.sgt: 1, arith.CmpIPredicate.sge: 0}
 
 
 def box_of_comparison(predicate: arith.CmpIPredicate, left: Strided, right: Strided) -> Box | None:
-    """Where ``left predicate right`` holds; None unless both differ by a number that moves by 1 along one dimension at most."""
+    """Box in which ``left predicate right`` holds; None unless both differ by a number that moves by 1 along one dimension at most."""
     if predicate not in _BELOW and predicate not in _FROM:
         return None
     difference = left.minus(right)

@@ -168,7 +168,7 @@ def insert_slice(part: ir.Value, into: ir.Value, low: Sequence[Index], sizes: Se
 
 @contextmanager
 def when(condition: ir.Value) -> Iterator[None]:
-    """What is made within runs where ``condition`` (i1) is true."""
+    """Context whose ops run where ``condition`` (i1) is true."""
     branch = scf.IfOp(condition)
     with ir.InsertionPoint(branch.regions[0].blocks[0]):
         yield
@@ -177,7 +177,7 @@ def when(condition: ir.Value) -> Iterator[None]:
 
 @contextmanager
 def nest(shape: Sequence[int]) -> Iterator[list[ir.Value]]:
-    """What is made within runs for every index of ``shape``, in row-major order; gives the index."""
+    """Context whose ops run for every index of ``shape``, in row-major order; gives the index."""
     if not shape:
         yield []
         return

@@ -21,7 +21,7 @@ _REMEDY = "choose between what is loaded, or between offsets into one array"
 
 
 def _value(lowering: Lowering, value: ir.Value) -> ir.Value:
-    """What goes along for ``value``: itself, or the offsets of pointers."""
+    """Values carried for ``value``: itself, or the offsets of pointers."""
     return lowering.pointers[value].offsets() if is_pointer(value) else lowering.values[value]
 
 

@@ -1,4 +1,4 @@
-"""What goes along a dimension: reductions, scans, dots."""
+"""Rules of ops along a dimension: reductions, scans, dots."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _reshape(lowering: Lowering, op: ir.Operation) -> None:
 
 
 def _row(known: Strided, shape: Sequence[int]) -> Strided | None:
-    """What has one dimension beside those of size 1, in ``shape``."""
+    """Value of one dimension beside those of size 1, in ``shape``."""
     moving = [stride for stride, size in zip(known.strides, known.shape, strict=True) if size > 1]
     if len(moving) > 1:
         return None

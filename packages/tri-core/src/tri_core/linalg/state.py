@@ -1,4 +1,4 @@
-"""What the lowering knows of values: their counterparts, and what their places say."""
+"""State of a lowering: counterparts of values, and the places that pointers have."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Lowering:
     boxes: dict[ir.Value, Box] = field(default_factory=dict)
 
     def integers(self, value: ir.Value) -> Strided | None:
-        """What places say of ``value``, integers; a scalar is its own offset."""
+        """Place of ``value``, integers; a scalar is its own offset."""
         if isinstance(value.type, ir.RankedTensorType):
             return self.strided.get(value)
         return Strided(indices.as_index(self.values[value]))
@@ -70,7 +70,7 @@ class Lowering:
         return end
 
     def inline(self, block: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
-        """What ``block``, of scalars, gives for ``arguments``."""
+        """Results of ``block``, of scalars, for ``arguments``."""
         self.values.update(zip(block.arguments, arguments, strict=True))
         return [self.values[value] for value in self.block(block).operands]
 

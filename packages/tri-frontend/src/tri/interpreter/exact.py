@@ -127,7 +127,7 @@ def _refused(call: Call) -> Array:
 
 
 def add(old: Data, new: Data) -> Data:
-    """What an atomic addition leaves in memory."""
+    """Content of memory behind an atomic addition."""
     return np.asarray(ring.numbers(old) + ring.numbers(new)).view(old.dtype)
 
 

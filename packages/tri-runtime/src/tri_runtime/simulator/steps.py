@@ -192,7 +192,7 @@ def _in_f32(update: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def update_of(op: ir.OpView) -> Callable[[Any, Any], Any]:
-    """What the ``llvm.atomicrmw`` ``op`` leaves in memory, of the old value and the operand."""
+    """Content of memory behind the ``llvm.atomicrmw`` ``op``, of the old value and the operand."""
     number = ir.IntegerAttr(op.attributes["bin_op"]).value
     if number not in _RMW:
         raise Unsupported(f"the simulator has no atomic of LLVM's number {number}")
