@@ -127,6 +127,7 @@ EXAMPLES: dict[str, Example] = {
     "stage-matrix-operands": Example("dot-f16", _CHAIN),
     "accelerate-dot-scaled": Example("scaled-large", f"{_GPU},coalesce", target="nvidia:sm_100a"),
     "allocate-tensor-memory": Example("dot-large", f"{_CHAIN},sink-dot-waits", target="nvidia:sm_100a"),
+    "place-tensor-memory": Example("reserved", target="nvidia:sm_100a"),
     "insert-tcgen05-barriers": Example(
         "dot-large",
         f"{_CHAIN},sink-dot-waits,allocate-tensor-memory,allocate-shared-memory",

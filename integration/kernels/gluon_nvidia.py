@@ -7,11 +7,12 @@ from tri.experimental.gluon import language as gl
 
 async_copy = gl.nvidia.ampere.async_copy
 mma_v2 = gl.nvidia.ampere.mma_v2
+blackwell = gl.nvidia.blackwell
 hopper = gl.nvidia.hopper
 mbarrier = gl.nvidia.hopper.mbarrier
 tma = gl.nvidia.hopper.tma
 
-__all__ = ["ampere_matmul", "hopper_matmul", "persistent_matmul"]
+__all__ = ["ampere_matmul", "blackwell_matmul", "hopper_matmul", "persistent_matmul"]
 
 
 @gluon.jit
@@ -170,3 +171,44 @@ def persistent_matmul(a_desc, b_desc, c_desc, K, tiles, columns, STAGES: gl.cons
         [1],
         [40],
     )
+
+
+@gluon.jit
+def blackwell_matmul(a_desc, b_desc, c_desc, K, STAGES: gl.constexpr):  # type: ignore[no-untyped-def]
+    """A tile of C a program, by ``tcgen05.mma`` into tensor memory on blocks that the TMA brings STAGES iterations ahead."""
+    BM: gl.constexpr = c_desc.block_shape[0]
+    BN: gl.constexpr = c_desc.block_shape[1]
+    BK: gl.constexpr = a_desc.block_shape[1]
+    a_ring = gl.allocate_shared_memory(a_desc.dtype, [STAGES, BM, BK], a_desc.layout)
+    b_ring = gl.allocate_shared_memory(b_desc.dtype, [STAGES, BK, BN], b_desc.layout)
+    acc = blackwell.allocate_tensor_memory(
+        gl.float32, [BM, BN], blackwell.TensorMemoryLayout((128, BN), col_stride=1)
+    )
+    ready = mbarrier.allocate_mbarrier(STAGES)
+    done = mbarrier.allocate_mbarrier()
+    for stage in gl.static_range(STAGES):
+        mbarrier.init(ready.index(stage), count=1)
+    mbarrier.init(done, count=1)
+    m, n = gl.program_id(0) * BM, gl.program_id(1) * BN
+    for stage in gl.static_range(STAGES):
+        bar = ready.index(stage)
+        mbarrier.expect(bar, a_desc.nbytes_per_cta + b_desc.nbytes_per_cta, stage * BK < K)
+        tma.async_load(a_desc, [m, stage * BK], bar, a_ring.index(stage), stage * BK < K)
+        tma.async_load(b_desc, [stage * BK, n], bar, b_ring.index(stage), stage * BK < K)
+    for k in range(0, K, BK):
+        slot = k // BK % STAGES
+        full = ready.index(slot)
+        mbarrier.wait(full, k // BK // STAGES & 1)
+        blackwell.tcgen05_mma(a_ring.index(slot), b_ring.index(slot), acc, use_acc=k > 0, mbarriers=[done])
+        mbarrier.wait(done, k // BK & 1)
+        after = k + STAGES * BK
+        mbarrier.expect(full, a_desc.nbytes_per_cta + b_desc.nbytes_per_cta, after < K)
+        tma.async_load(a_desc, [m, after], full, a_ring.index(slot), after < K)
+        tma.async_load(b_desc, [after, n], full, b_ring.index(slot), after < K)
+    for stage in gl.static_range(STAGES):
+        mbarrier.invalidate(ready.index(stage))
+    mbarrier.invalidate(done)
+    out = gl.allocate_shared_memory(c_desc.dtype, [BM, BN], c_desc.layout, acc.load().to(c_desc.dtype))
+    blackwell.fence_async_shared()
+    tma.async_store(c_desc, [m, n], out)
+    tma.store_wait(0)

@@ -14,7 +14,7 @@ from tri.experimental import gluon
 from tri.experimental.gluon import language as gl
 from tri_core.errors import CompilationError, DescriptorError, TriError, Unsupported
 
-AMPERE, HOPPER = "sim:nvidia:sm_80", "sim:nvidia:sm_90a"
+AMPERE, HOPPER, BLACKWELL = "sim:nvidia:sm_80", "sim:nvidia:sm_90a", "sim:nvidia:sm_100a"
 async_copy = gl.nvidia.ampere.async_copy
 hopper = gl.nvidia.hopper
 mbarrier = gl.nvidia.hopper.mbarrier
@@ -56,6 +56,15 @@ def test_a_matmul_by_tma_and_warp_group_dots() -> None:
     with tri.target(HOPPER):
         blocks = described(a, [64, 64]), described(b, [64, 32]), described(c, [64, 32])
         kernels.hopper_matmul[(1, 1)](*blocks, 192, STAGES=2)
+    np.testing.assert_allclose(c, expected(a, b), rtol=2e-3, atol=2e-2)
+
+
+def test_a_matmul_by_tma_and_tensor_memory() -> None:
+    a, b = random(128, 192), random(192, 64)
+    c = np.zeros((128, 64), np.float16)
+    with tri.target(BLACKWELL):
+        blocks = described(a, [128, 64]), described(b, [64, 64]), described(c, [128, 64])
+        kernels.blackwell_matmul[(1, 1)](*blocks, 192, STAGES=2)
     np.testing.assert_allclose(c, expected(a, b), rtol=2e-3, atol=2e-2)
 
 

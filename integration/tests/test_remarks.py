@@ -183,7 +183,7 @@ NEVER: dict[str, str] = {
     **dict.fromkeys(("remove-dead-iter-args", "symbol-dce"), "what is used stays"),
     **dict.fromkeys(("inline", "cf-to-scf", "decompose-ops", "scalarize-packed-ops", "convert-triton-to-tritongpu"), "all of them are, or it is an error"),
     **dict.fromkeys(("loop-peel", "loop-unroll"), "a loop's attribute asks for it, and gets it"),
-    **dict.fromkeys(("allocate-shared-memory", "create-tensormaps", "insert-barriers", "insert-tcgen05-barriers"), "needed for right code"),
+    **dict.fromkeys(("allocate-shared-memory", "create-tensormaps", "insert-barriers", "insert-tcgen05-barriers", "place-tensor-memory"), "needed for right code"),
     **dict.fromkeys(("accelerate-dot-scaled", "amdg-accelerate-dot-scaled", "amdg-upcast-scaled-operands"), "decompose-dot-scaled has told of those that are not"),
     "fold-comparisons": "a comparison whose answer is not known is computed: that is its meaning",
     "gather-across-cluster": "ops that need it get it",

@@ -15,6 +15,7 @@ from tri_backend_nvidia.schedule.costs import ADDRESS_REGISTERS
 from tri_backend_nvidia.tcgen05 import table as tensor_memory
 from tri_backend_nvidia.tcgen05.allocate_tensor_memory import AllocateTensorMemory
 from tri_backend_nvidia.tcgen05.insert_barriers import InsertTcgen05Barriers
+from tri_backend_nvidia.tcgen05.place_tensor_memory import PlaceTensorMemory
 from tri_backend_nvidia.tma import guards
 from tri_backend_nvidia.tma.boxes import ALIGNMENT, LARGEST, RANK, SHARED_ALIGNMENT
 from tri_backend_nvidia.tma.policy import TensorMemoryAccelerator
@@ -201,6 +202,7 @@ _TTGIR_PASSES: tuple[tuple[str, frozenset[str], type[Pass]], ...] = (
     ("ttgir.matmul", frozenset({"wgmma"}), TurnLoads),
     ("ttgir.pipeline", frozenset({"wgmma"}), TmaRoundTf32),
     ("ttgir.end", frozenset({"tcgen05"}), AllocateTensorMemory),  # when nothing moves dots any more
+    ("ttgir.allocate", frozenset({"tcgen05"}), PlaceTensorMemory),
     ("ttgir.barriers", frozenset({"tcgen05"}), InsertTcgen05Barriers),
 )
 

@@ -102,6 +102,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
     registry.add_passes("tri_backend_nvidia.tma.round_tf32", "TmaRoundTf32")
     registry.add_passes("tri_backend_nvidia.scaled_dots", "AccelerateDotScaled")
     registry.add_passes("tri_backend_nvidia.tcgen05.allocate_tensor_memory", "AllocateTensorMemory")
+    registry.add_passes("tri_backend_nvidia.tcgen05.place_tensor_memory", "PlaceTensorMemory")
     registry.add_passes("tri_backend_nvidia.tcgen05.insert_barriers", "InsertTcgen05Barriers")
 
 

@@ -24,6 +24,8 @@ SYNTAX = DialectSyntax(
     ops={
         "ttng.tmem_alloc": op("%slot{} : ^slot"),
         "ttng.tmem_dealloc": op("%slot{} : ^slot"),
+        "ttng.tmem_reserve": op("{} : ^result"),
+        "ttng.tmem_order": op("{}"),
         "ttng.tmem_view": op("%slot{} : ^slot -> ^result"),
         "ttng.tmem_index": op("%src[%index]{} : ^src -> ^result", "index=i32"),
         "ttng.tmem_load": op("%src{} : ^src -> ^result"),

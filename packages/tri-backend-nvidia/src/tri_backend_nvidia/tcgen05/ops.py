@@ -18,6 +18,8 @@ __all__ = [
     "TensorMemoryDeallocOp",
     "TensorMemoryIndexOp",
     "TensorMemoryLoadOp",
+    "TensorMemoryOrderOp",
+    "TensorMemoryReserveOp",
     "TensorMemorySpaceAttr",
     "TensorMemoryStoreOp",
     "TensorMemoryViewOp",
@@ -54,6 +56,17 @@ class TensorMemoryDeallocOp(
     columns: ir.IntegerAttr
 
 
+class TensorMemoryReserveOp(
+    TTNG.Operation, name="tmem_reserve", traits=[Effects(Effect("allocate", _TENSOR_MEMORY))]
+):
+    """A buffer that the kernel's author allocates; :mod:`place_tensor_memory` gives it columns.
+
+    A leading dimension before rows and columns counts buffers, which lie beside each other.
+    """
+
+    result: _Out
+
+
 class TensorMemoryViewOp(
     TTNG.Operation, name="tmem_view", traits=[Effects(READ_SHARED.on("slot")), ViewLike]
 ):
@@ -87,6 +100,12 @@ class TensorMemoryStoreOp(
 
     src: _In
     dst: _In
+
+
+class TensorMemoryOrderOp(
+    TTNG.Operation, name="tmem_order", traits=[Effects(Effect("order", _TENSOR_MEMORY))]
+):
+    """What follows on tensor memory is ordered behind what a barrier that was waited for stands for."""
 
 
 class CommitOp(TTNG.Operation, name="tc_gen5_commit", traits=[Effects(ASYNC.on("barrier"))]):

@@ -43,6 +43,7 @@ __all__ = [
     "descriptor_attributes",
     "fence",
     "first_thread",
+    "is_moved_as",
 ]
 
 #: bits of a descriptor's address; it counts pieces of 16 bytes
@@ -117,6 +118,12 @@ def view(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     fence("after_thread_sync")
     base = b.load(ctx.shared_tensor(cast(op, ops.TensorMemoryViewOp).slot).base, b.i32)
     return [TensorMemoryBuffer(b.add(base, b.int_(ir.IntegerAttr(op.attributes["column"]).value)))]
+
+
+def order(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttng.tmem_order``."""
+    fence("after_thread_sync")
+    return []
 
 
 def index(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
@@ -205,6 +212,15 @@ def _runs(columns: Mapping[int, int]) -> tuple[tuple[int, tuple[int, ...]], ...]
         found.append((first, tuple(columns[c] for c in left[:width])))
         left = left[width:]
     return tuple(found)
+
+
+def is_moved_as(tensor: ir.Type, buffer: ir.Type) -> bool:
+    """True if instructions move a tensor of type ``tensor`` between registers and a buffer of type ``buffer``."""
+    try:
+        _Moves.of(tensor, buffer)
+    except Unsupported:
+        return False
+    return True
 
 
 def load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
@@ -388,6 +404,7 @@ RULES: dict[str, Rule] = {
     "ttng.tmem_dealloc": dealloc,
     "ttng.tmem_view": view,
     "ttng.tmem_index": index,
+    "ttng.tmem_order": order,
     "ttng.tmem_load": load,
     "ttng.tmem_store": store,
     "ttng.tc_gen5_commit": commit,

@@ -24,6 +24,7 @@ _SINCE = {
     "cp-async": "Ampere (sm_80) and later",
     "tma": "Hopper (sm_90) and later",
     "wgmma": "Hopper (sm_90a) alone",
+    "tcgen05": "Blackwell with tensor memory (sm_100a, sm_103a, sm_110a and their families)",
 }
 
 

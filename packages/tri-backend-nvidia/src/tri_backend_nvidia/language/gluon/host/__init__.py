@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tri_backend_nvidia.language.gluon.host import hopper
+from tri_backend_nvidia.language.gluon.host import blackwell, hopper
 
-__all__ = ["hopper"]
+__all__ = ["blackwell", "hopper"]
