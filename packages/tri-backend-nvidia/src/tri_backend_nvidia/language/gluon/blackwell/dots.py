@@ -137,9 +137,10 @@ def _check_dot(b: GluonBuilder, left: Any, right: Any, acc: Any) -> None:
             remedy="use f16, bf16, f32 or 8-bit floats onto float32",
         )
     depth = row.shape[2]
-    if left.type.shape[1] % depth or min(acc.type.layout.block[1], acc.type.shape[1]) < NARROWEST:
+    columns = acc.layout.block[1]
+    if left.type.shape[1] % depth or columns < NARROWEST:
         raise CompilationError(
-            f"tcgen05_mma along k of {left.type.shape[1]} in blocks of {acc.type.layout.block[1]} columns",
+            f"tcgen05_mma along k of {left.type.shape[1]} in blocks of {columns} columns",
             remedy=f"use multiples of {depth} along k, and blocks of {NARROWEST} columns or more",
         )
 
