@@ -21,20 +21,27 @@ class Needs:
     """Requirements of a case on a target's spec.
 
     ``dtypes``: Triton's names, found in ``dtypes`` or ``emulated_dtypes``; ``warps``: warps per CTA, found in
-    ``limits["threads"]``; ``limits``: keys of ``limits``; ``encodings``: a pipeline whose modules hold encodings.
+    ``limits["threads"]``; ``lanes``: threads per warp, found in ``threads_per_warp`` (0: any); ``limits``: keys of
+    ``limits``; ``encodings``: a pipeline whose modules hold encodings; ``claims``: a level that the profile claims.
     """
 
     dtypes: tuple[str, ...] = ()
     warps: int = 1
     limits: tuple[str, ...] = ()
     encodings: bool = False
+    lanes: int = 0
+    claims: str = ""
 
     def missing(self, subject: Subject) -> str:
         """Requirements that the target does not declare, as a sentence; empty if the case applies."""
         spec = subject.target.spec
+        if self.claims and self.claims not in subject.profile.levels:
+            return f"the backend does not claim the level {self.claims}"
+        if self.lanes and self.lanes not in spec.threads_per_warp:
+            return f"the target declares no warps of {self.lanes} threads"
         if absent := subject.undeclared(self.dtypes):
             return f"the target declares no {', '.join(absent)}"
-        threads = self.warps * (spec.threads_per_warp or (1,))[0]
+        threads = self.warps * (self.lanes or (spec.threads_per_warp or (1,))[0])
         if threads > spec.limits.get("threads", threads):
             return f"{threads} threads are more than the declared {spec.limits['threads']}"
         unsaid = [name for name in self.limits if name not in spec.limits]

@@ -30,7 +30,7 @@ def command_line() -> argparse.ArgumentParser:
         "--level",
         default="",
         metavar="A,B",
-        help="levels: static, layouts, language, pipeline, runtime, programs (default: all)",
+        help="levels: static, layouts, language, pipeline, runtime, programs, explicit (default: all)",
     )
     parser.add_argument(
         "--select",

@@ -2,6 +2,7 @@
 
 ::
 
+    levels = ["explicit"]                              # optional: claimed beyond what is asked of every backend
     arrays = "package.module:device_arrays"          # optional
 
     [[assembly]]                                       # optional: the complement of a 32-bit register

@@ -276,7 +276,7 @@ class Assembly:
 class ConformanceProfile:
     """Expectations of a backend for the conformance kit: nothing else excuses a case.
 
-    ``levels`` are those that the backend claims (empty: all).  ``arrays`` is ``module:attribute`` of a context
+    ``levels`` are those that the backend claims beyond what is asked of every one.  ``arrays`` is ``module:attribute`` of a context
     manager for targets whose runtime refuses host arrays: it takes host arrays, gives arrays of the device that
     hold the same, and at its end copies them back; without one the runtime's ``memory(device)`` is used.
     ``assembly`` is how the target's is tested; a target that has none declares the gap.  ``accuracy`` has the

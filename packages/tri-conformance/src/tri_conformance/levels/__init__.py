@@ -19,5 +19,6 @@ def _of(module: str) -> Callable[[], Iterator[Case]]:
 
 
 LEVELS: dict[str, Callable[[], Iterator[Case]]] = {
-    name: _of(name) for name in ("static", "layouts", "language", "pipeline", "runtime", "programs")
+    name: _of(name)
+    for name in ("static", "layouts", "language", "pipeline", "runtime", "programs", "explicit")
 }

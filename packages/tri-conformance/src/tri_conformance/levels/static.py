@@ -251,6 +251,14 @@ def _profile(subject: Subject) -> None:
     require(not faults, "; ".join(faults))
 
 
+def _claims(subject: Subject) -> None:
+    """Every level that the profile claims is one of the kit's."""
+    from tri_conformance.levels import LEVELS
+
+    unknown = [name for name in subject.profile.levels if name not in LEVELS]
+    require(not unknown, f"unknown levels {', '.join(unknown)}; known: {', '.join(LEVELS)}")
+
+
 #: question -> check
 CHECKS: dict[str, Callable[[Subject], None]] = {
     "entry-point": _entry_point,
@@ -268,4 +276,5 @@ CHECKS: dict[str, Callable[[Subject], None]] = {
     "options": _options,
     "wrong-option": _wrong_option,
     "profile": _profile,
+    "claims": _claims,
 }
