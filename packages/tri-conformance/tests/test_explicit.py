@@ -24,23 +24,21 @@ def test_a_backend_that_does_not_claim_it_is_not_asked() -> None:
 
 
 def test_a_target_is_asked_for_the_warps_that_it_declares(monkeypatch: pytest.MonkeyPatch) -> None:
-    subject = Subject("cpu")
-    monkeypatch.setattr(subject, "profile", ConformanceProfile(levels=("explicit",)))
-    target = subject.target
+    target = Subject("cpu").target
     spec = replace(target.spec, threads_per_warp=(16, 32), limits={**target.spec.limits, "threads": 128})
-    monkeypatch.setattr(subject, "target", replace(target, spec=spec))
+    monkeypatch.setattr(Subject, "profile", ConformanceProfile(levels=("explicit",)))
+    monkeypatch.setattr(Subject, "target", replace(target, spec=spec))
     picked, _ = cases(Selection(levels=("explicit",), select=("explicit/broadcast/*",)))
-    asked = [case.point for case in picked if not case.needs.missing(subject)]
+    asked = [case.point for case in picked if not case.needs.missing(Subject("cpu"))]
     assert len(picked) == len(LANES) * len(WARPS)
     assert sorted(asked) == ["int32-t16-w1", "int32-t16-w4", "int32-t16-w8", "int32-t32-w1", "int32-t32-w4"]
 
 
 def test_a_claim_of_no_level_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    subject = Subject("cpu")
-    CHECKS["claims"](subject)
-    monkeypatch.setattr(subject, "profile", ConformanceProfile(levels=("explicitly",)))
+    CHECKS["claims"](Subject("cpu"))
+    monkeypatch.setattr(Subject, "profile", ConformanceProfile(levels=("explicitly",)))
     with pytest.raises(AssertionError, match="unknown levels explicitly; known: static"):
-        CHECKS["claims"](subject)
+        CHECKS["claims"](Subject("cpu"))
 
 
 def test_every_kernel_has_a_row() -> None:
