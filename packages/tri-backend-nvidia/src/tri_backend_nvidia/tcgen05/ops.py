@@ -105,7 +105,7 @@ class TensorMemoryStoreOp(
 class TensorMemoryOrderOp(
     TTNG.Operation, name="tmem_order", traits=[Effects(Effect("order", _TENSOR_MEMORY))]
 ):
-    """What follows on tensor memory is ordered behind what a barrier that was waited for stands for."""
+    """Order of tensor memory: what follows comes behind the work of the barrier that was waited for."""
 
 
 class CommitOp(TTNG.Operation, name="tc_gen5_commit", traits=[Effects(ASYNC.on("barrier"))]):
