@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,20 @@ def scale(x_ptr, n, BLOCK: tl.constexpr = 16):
     tl.store(x_ptr + i, doubled(x), mask=i < n)
 """
 SIGNATURE = "*fp32:16, i32, 32"
+#: rows of unknown alignment: no pass copies them ahead, and each says so
+UNALIGNED = """
+import tri
+import tri.language as tl
+
+@tri.jit
+def unaligned(a_ptr, b_ptr, c_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tile = i[:, None] * n + i[None, :]
+    total = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for k in range(0, n, BLOCK):
+        total = tl.dot(tl.load(a_ptr + tile + k), tl.load(b_ptr + tile + k * n), total)
+    tl.store(c_ptr + tile, total)
+"""
 
 
 @pytest.fixture
@@ -188,3 +203,23 @@ def test_a_cpu_has_no_occupancy(file: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     run(file, "-t", "cpu", "-s", SIGNATURE, "-o", page)
     assert "occupancy</dt>" not in page.read_text()
+
+
+def test_machine_code_that_cannot_be_shown_says_how_to_get_it(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tri_backend_nvidia.disassembly.find", lambda *_: None)
+    page = tmp_path / "page.html"
+    run(file, "-t", "nvidia:sm_90a", "-s", "*fp32:16, i32, 256", "-o", page)
+    assert "pip install nvidia-cuda-nvdisasm" in page.read_text()
+
+
+def test_remarks_of_explain_are_at_the_top(tmp_path: Path) -> None:
+    kernel, page = tmp_path / "unaligned.py", tmp_path / "page.html"
+    kernel.write_text(UNALIGNED)
+    arguments = [str(kernel), "-t", "nvidia:sm_90a", "-s", "*fp16:16, *fp16:16, *fp32:16, i32, 32"]
+    run(*arguments, "-o", page)
+    explained = CliRunner().invoke(app, ["explain", *arguments]).output.splitlines()[1:]
+    assert len(explained) > 3
+    for line in explained:
+        assert line.strip() in unescape(page.read_text())

@@ -220,3 +220,18 @@ def test_dark_and_light(screen: Screen) -> None:
 
     assert background("light") == "rgb(255, 255, 255)"
     assert background("dark") == "rgb(22, 25, 29)"
+
+
+def test_a_window_of_1500_pixels_reaches_each_column_whole(screen: Screen) -> None:
+    before = screen.driver.get_window_size()
+    screen.driver.set_window_size(1500, 900)
+    cut = screen.run(
+        "const frame = panel.querySelector('.columns');"
+        "return [...panel.querySelectorAll('.column:not([hidden])')].filter(each => {"
+        "  each.scrollIntoView({inline: 'nearest'});"
+        "  const own = each.getBoundingClientRect(), seen = frame.getBoundingClientRect();"
+        "  return own.left < seen.left - 1 || own.right > seen.right + 1;"
+        "}).map(each => each.querySelector('h2').textContent);"
+    )
+    screen.driver.set_window_size(before["width"], before["height"])
+    assert cut == []

@@ -237,6 +237,23 @@ def test_the_picture_has_a_square_for_each_element() -> None:
     assert cells[9].findtext(f"{ns}title") == "(0, 9): warp 1, lane 0, register 1"
 
 
+def _colours(svg: str) -> list[str]:
+    return re.findall(r'fill="(hsl[^"]*)"', svg)
+
+
+def test_the_lanes_of_one_warp_have_a_colour_each() -> None:
+    one = "sizePerThread = [1, 1], threadsPerWarp = [4, 8], warpsPerCTA = [1, 1], order = [1, 0]"
+    assert len(set(_colours(draw_svg(found_of(f"#ttg.blocked<{{{one}}}>", 4, 8))))) == 32
+
+
+def test_warps_differ_in_hue_and_their_lanes_in_lightness() -> None:
+    four = "sizePerThread = [1, 1], threadsPerWarp = [4, 8], warpsPerCTA = [2, 2], order = [1, 0]"
+    found = found_of(f"#ttg.blocked<{{{four}}}>", 8, 16)
+    hues = [colour.split(",")[0] for colour in _colours(draw_svg(found))]
+    assert len(set(zip(hues, (owners[0].warp for owners in found.owners), strict=True))) == 4
+    assert len(set(_colours(draw_svg(found)))) == 16
+
+
 def test_the_picture_says_which_ctas_have_a_part() -> None:
     found = found_of(f"#ttg.blocked<{{{_BOXES}, {_split('[2, 2]', '[2, 1]', '[1, 0]')}}}>", 32, 32)
     root = ET.fromstring(draw_svg(found))

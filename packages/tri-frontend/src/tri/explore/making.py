@@ -8,6 +8,7 @@ from typing import Any
 from tri.explore.encodings import draw, find_uses
 from tri.explore.excerpts import excerpts
 from tri.explore.records import Column, Fact, Picture, Tab, Version
+from tri.kernel_remarks import kernel_remarks
 from tri_core import compiler, knobs
 from tri_core.compiler import CompiledKernel, IRSource, Source, Trace
 from tri_core.errors import ToolchainError
@@ -15,6 +16,7 @@ from tri_core.listings import Inlining, Listing, read_listing
 from tri_core.loop_estimates import LoopEstimates
 from tri_core.pipeline import Stage
 from tri_core.plugins import manager
+from tri_core.remarks import remarks
 from tri_core.resources import resources
 from tri_core.target_options import parse_options
 from tri_core.target_selection import Spec, resolve
@@ -41,7 +43,7 @@ def explore(
     """
     chosen = resolve(target)
     wanted = parse_options(chosen, options)
-    with knobs.scope(LINE_INFO=True):
+    with knobs.scope(LINE_INFO=True), remarks() as declined:
         trace = compiler.trace(source, chosen, wanted)
     stages = manager().compose(chosen, wanted).pipeline.stages
     notes: list[str] = []
@@ -60,7 +62,7 @@ def explore(
         ),
         columns=columns,
         pictures=_pictures(columns),
-        notes=(*notes, *used.remarks, *_assumed(estimates)),
+        notes=(*notes, *kernel_remarks(trace.kernel, declined), *_assumed(estimates)),
     )
 
 

@@ -55,6 +55,11 @@ class Ownership:
         return isinstance(self.encoding, SharedEncoding)
 
     @cached_property
+    def groups(self) -> int:
+        """Warps of all blocks together, by which the layout tells elements apart."""
+        return math.prod(self.layout.in_size(each) for each in (WARP, BLOCK) if self.layout.has_in(each))
+
+    @cached_property
     def lanes(self) -> int:
         """Lanes of a warp."""
         return self.layout.in_size(LANE) if self.layout.has_in(LANE) else 1

@@ -1,4 +1,4 @@
-"""Layouts as a picture: one square per element, one colour per warp (or per phase of 32 words of memory).
+"""Layouts as a picture: one square per element, one colour per warp (of one warp: per lane; of memory: per bank).
 
 The parts of the blocks (CTAs) of a cluster are parted by thick lines, and each says whose it is.
 """
@@ -13,7 +13,7 @@ __all__ = ["draw_svg"]
 
 _SIDE = 30
 _MARGIN = 24
-_HUES = 8
+_HUES, _SHADES = 8, 4
 
 
 def draw_svg(found: Ownership) -> str:
@@ -38,7 +38,7 @@ def _cell(found: Ownership, i: int, owners: tuple[Owner, ...], rows: int, column
     label = first.offset if first.offset is not None else found.thread(first)
     return (
         f'<g><title>({row}, {column}): {tip}</title><rect x="{x}" y="{y}" width="{_SIDE}" height="{_SIDE}" '
-        f'fill="{_colour(first)}" stroke="#555"/><text x="{x + _SIDE // 2}" y="{y + _SIDE // 2 + 4}">{label}</text></g>'
+        f'fill="{_colour(first, several=found.groups > 1)}" stroke="#555"/><text x="{x + _SIDE // 2}" y="{y + _SIDE // 2 + 4}">{label}</text></g>'
     )
 
 
@@ -80,11 +80,18 @@ def _described(owner: Owner, *, clustered: bool) -> str:
     return f"{block}warp {owner.warp}, lane {owner.lane}, register {owner.register}"
 
 
-def _colour(owner: Owner) -> str:
-    """Warps differ in hue, lanes in lightness; memory by bank, if a word is an element."""
-    group = owner.warp + owner.block if owner.offset is None else owner.offset // 4
-    shade = owner.lane % 4 if owner.offset is None else owner.offset // 32 % 4
-    return f"hsl({group % _HUES * 360 // _HUES}, 70%, {88 - 7 * shade}%)"
+def _colour(owner: Owner, *, several: bool) -> str:
+    """Colour of an element: hue by warp and lightness by lane where there are ``several`` warps or blocks; 32 colours for the lanes of one warp.
+
+    Memory has its hue by bank, if a word is an element.
+    """
+    if owner.offset is not None:
+        hue, shade = owner.offset // 4, owner.offset // 32
+    elif several:
+        hue, shade = owner.warp + owner.block, owner.lane
+    else:
+        hue, shade = owner.lane, owner.lane // _HUES
+    return f"hsl({hue % _HUES * 360 // _HUES}, 70%, {88 - 7 * (shade % _SHADES)}%)"
 
 
 def _escaped(text: str) -> str:

@@ -370,6 +370,7 @@ function drawPicture(picture) {
   const [rows, columns] = shape.length === 1 ? [1, shape[0]] : shape.slice(-2);
   const shown = [Math.min(rows, LARGEST[0]), Math.min(columns, LARGEST[1])];
   const lanes = 1 << (picture.vectors.lane || []).length;
+  const several = ["warp", "block"].some(name => (picture.vectors[name] || []).length);
   const value = {
     thread: o => o.warp * lanes + o.lane, lane: o => o.lane, warp: o => o.warp, register: o => o.register,
     offset: o => o.offset, "offset % 32": o => o.offset % 32,
@@ -382,8 +383,9 @@ function drawPicture(picture) {
     const line = element("tr", {}, element("th", {}, String(r)));
     for (let c = 0; c < shown[1]; c++) {
       const all = found[r * columns + c], first = all[0];
-      const group = picture.shared ? Math.floor(first.offset / 4) : first.warp + first.block;
-      const shade = picture.shared ? Math.floor(first.offset / 32) % 4 : first.lane % 4;
+      const [group, tone] = picture.shared ? [first.offset >> 2, first.offset >> 5]
+        : several ? [first.warp + first.block, first.lane] : [first.lane, first.lane >> 3];
+      const shade = tone % 4;
       const cell = element("td", {style: "background: hsl(" + group % 8 * 45 + ", 70%, " + (88 - 7 * shade) + "%)", onmouseenter: () => tell(r, c, all)}, String(value(first)));
       cells.push([cell, new Set(all.map(thread))]);
       line.append(cell);
