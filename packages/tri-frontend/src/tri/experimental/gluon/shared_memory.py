@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
 from tri.compiler.builder import Builder
 from tri.experimental.gluon.builder import GluonBuilder, of_gluon
 from tri.experimental.gluon.layouts import DistributedLayout, SharedLayout, layout_of, linear_record
+from tri.experimental.gluon.memory_descriptors import memory_descriptor
 from tri.experimental.gluon.types import distributed_type, shared_memory_descriptor_type
 from tri.language import builtin
 from tri.language import types as t
 from tri.language.casts import convert, value_of
-from tri.language.constexpr import constexpr
-from tri.language.structure import Structure
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
 from tri_gpu_dialect.layouts import layout_for
@@ -25,46 +24,16 @@ __all__ = ["allocate_shared_memory", "shared_memory_descriptor"]
 Shape = tuple[int, ...]
 
 
-class shared_memory_descriptor(Structure):
-    """A tensor in shared memory, or a view of a part of one; ``handle`` is a value of type ``!ttg.memdesc``."""
+class shared_memory_descriptor(memory_descriptor):
+    """A tensor in shared memory, or a view of a part of one."""
 
-    __slots__ = ("handle",)
-
-    def __init__(self, handle: tensor) -> None:
-        self.handle = handle
-
-    def structure_parts(self) -> tuple[Any, ...]:
-        """The one value."""
-        return (self.handle,)
-
-    def structure_with(self, parts: Iterable[Any]) -> Self:
-        """Another descriptor of this type."""
-        return type(self)(*parts)
-
-    def structure_names(self) -> tuple[str, ...]:
-        """A name for messages."""
-        return ("handle",)
+    __slots__ = ()
 
     @property
     def type(self) -> shared_memory_descriptor_type:
         """Element type, shape and layout."""
         assert isinstance(self.handle.type, shared_memory_descriptor_type)
         return self.handle.type
-
-    @property
-    def dtype(self) -> t.dtype:
-        """The type of the elements."""
-        return self.type.element_ty
-
-    @property
-    def shape(self) -> tuple[constexpr, ...]:
-        """The dimensions."""
-        return tuple(map(constexpr, self.type.shape))
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions."""
-        return len(self.type.shape)
 
     @property
     def numel(self) -> int:
@@ -80,9 +49,6 @@ class shared_memory_descriptor(Structure):
     def nbytes_per_cta(self) -> int:
         """Bytes in the memory of one CTA, without gaps."""
         return self.type.nbytes_per_cta
-
-    def __repr__(self) -> str:
-        return repr(self.type)
 
     # --- contents ---------------------------------------------------------------------------------------
 

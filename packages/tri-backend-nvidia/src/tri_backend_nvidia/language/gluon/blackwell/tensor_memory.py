@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from tri.compiler.builder import ir_type
 from tri.experimental.gluon.layouts import DistributedLayout, linear_record
+from tri.experimental.gluon.memory_descriptors import memory_descriptor
 from tri.experimental.gluon.types import distributed_type
 from tri.language import builtin, constexpr_function
 from tri.language import types as t
 from tri.language.casts import convert, value_of
-from tri.language.constexpr import constexpr, unwrap
-from tri.language.structure import Structure
+from tri.language.constexpr import unwrap
 from tri.language.tensor import dimensions, tensor
 from tri_backend_nvidia.language.gluon.blackwell.layouts import TensorMemoryLayout, TensorMemoryScalesLayout
 from tri_backend_nvidia.language.gluon.checks import constant, for_target, where
@@ -139,25 +139,10 @@ def _check(element_ty: t.dtype, shape: Shape, layout: TensorMemoryLayout | Tenso
         )
 
 
-class tensor_memory_descriptor(Structure):
-    """A tensor in tensor memory, or a view of a part of one; ``handle`` is a value of type ``!ttg.memdesc``."""
+class tensor_memory_descriptor(memory_descriptor):
+    """A tensor in tensor memory, or a view of a part of one."""
 
-    __slots__ = ("handle",)
-
-    def __init__(self, handle: tensor) -> None:
-        self.handle = handle
-
-    def structure_parts(self) -> tuple[Any, ...]:
-        """The one value."""
-        return (self.handle,)
-
-    def structure_with(self, parts: Iterable[Any]) -> Self:
-        """Another descriptor of this type."""
-        return type(self)(*parts)
-
-    def structure_names(self) -> tuple[str, ...]:
-        """A name for messages."""
-        return ("handle",)
+    __slots__ = ()
 
     @property
     def type(self) -> tensor_memory_descriptor_type:
@@ -166,27 +151,9 @@ class tensor_memory_descriptor(Structure):
         return self.handle.type
 
     @property
-    def dtype(self) -> t.dtype:
-        """The type of the elements."""
-        return self.type.element_ty
-
-    @property
-    def shape(self) -> tuple[constexpr, ...]:
-        """The dimensions."""
-        return tuple(map(constexpr, self.type.shape))
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions."""
-        return len(self.type.shape)
-
-    @property
     def layout(self) -> TensorMemoryLayout | TensorMemoryScalesLayout:
         """The layout of the buffer."""
         return self.type.layout
-
-    def __repr__(self) -> str:
-        return repr(self.type)
 
     # --- contents ---------------------------------------------------------------------------------------
 
