@@ -48,7 +48,7 @@ def _names(cell: str) -> list[str]:
 
 
 def test_all_snippets_are_looked_at() -> None:
-    assert len(SNIPPETS) == 3
+    assert len(SNIPPETS) == 4
 
 
 def test_a_machine_op() -> None:
@@ -89,9 +89,18 @@ def test_stages_of_a_plugin(target: str, monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert counted > 3
 
 
-def test_a_policy() -> None:
+def test_an_extension_of_the_language() -> None:
     made: dict[str, Any] = {}
     exec(SNIPPETS[2], made)
+    (extension,) = made["tri_language"]()
+    assert (set(extension.modifiers), set(extension.scopes), set(extension.types)) == (
+        {"cache"}, {"streaming"}, {"Window"}
+    )  # fmt: skip
+
+
+def test_a_policy() -> None:
+    made: dict[str, Any] = {}
+    exec(SNIPPETS[3], made)
     policy = made["POLICY"]
     assert isinstance(policy, DefaultPolicy)
     loads: Any = policy.pipeline.loads

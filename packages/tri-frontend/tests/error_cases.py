@@ -293,13 +293,13 @@ CASES = [
     Case(
         "tl.store(p)",
         "tl.store: missing a required argument: 'value'",
-        "its parameters are (pointer, value, mask=None, boundary_check=(), padding_option='', cache_modifier='', eviction_policy='')",
+        "its parameters are (pointer, value, mask=None, boundary_check=(), padding_option='', cache_modifier='', eviction_policy='', modifiers=())",
         "tl.store(p)",
     ),
     Case(
         "tl.store(p, 1, maskk=2)",
         "tl.store: got an unexpected keyword argument 'maskk'",
-        "its parameters are (pointer, value, mask=None, boundary_check=(), padding_option='', cache_modifier='', eviction_policy='')",
+        "its parameters are (pointer, value, mask=None, boundary_check=(), padding_option='', cache_modifier='', eviction_policy='', modifiers=())",
         "tl.store(p, 1, maskk=2)",
     ),
     Case(

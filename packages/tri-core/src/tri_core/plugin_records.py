@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tri_core.extension_checks import check_extension
 from tri_core.hint_records import AccessModifier, Scope
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.runtime import ArrayArgument
@@ -188,6 +187,10 @@ class LanguageExtension:
 
     def __post_init__(self) -> None:
         """Refuse declarations that no kernel could use."""
+        if not (self.builtins or self.types or self.scopes or self.modifiers):
+            return
+        from tri_core.extension_checks import check_extension
+
         check_extension(self.namespace, self.modifiers, self.scopes, types=self.types, builtins=self.builtins)
 
 

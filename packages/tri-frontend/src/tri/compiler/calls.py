@@ -20,7 +20,6 @@ from tri.language.aggregate import is_aggregate_class
 from tri.language.builtin import is_builtin, is_constexpr_function, of_builtin, takes_constexprs
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.debug import device_print
-from tri.language.foreign_values import check_class
 from tri.language.python_values import BoundMethod, wrap
 from tri.language.structure import remake
 from tri_core.errors import CompilationError, CompileTimeAssertionFailure, SourceLocation, TriError
@@ -85,6 +84,8 @@ def _is_replace(function: Any) -> bool:
 
 def _call_as_is(g: Generator, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Plain Python that works on values of the language: constructors and methods of aggregates."""
+    from tri.language.foreign_values import check_class  # few kernels make such values
+
     check_class(function, g.b)
     name = getattr(function, "__name__", repr(function))
     accepted = inspect.signature(function).parameters

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from tri.compiler.branches import statements
 from tri.compiler.rules import rule
 from tri.language.constexpr import unwrap
-from tri.language.hints import attribute_of, expect_scope
 from tri_core.errors import CompilationError
 
 if TYPE_CHECKING:
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 @rule(ast.With)
 def with_scopes(g: Generator, node: ast.With) -> None:
     """``with scope, ...:``, which binds no name; names that its body binds stay bound behind it, as in Python."""
+    from tri.language.hints import attribute_of, expect_scope  # few kernels have a scope
+
     check_with(node)
     if g.source.returns(node):
         found = next(n for n in ast.walk(node) if isinstance(n, ast.Return))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
 from tri.language.casts import convert, value_of
-from tri.language.hints import modifier_attributes
 from tri.language.shapes import stretch
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
@@ -118,7 +118,7 @@ def load_policies(
     """The attributes of a load for Triton's spellings of its cache hints, and for ``modifiers`` of plugins."""
     cache = _choice(_LOAD_CACHE, cache_modifier, "cache_modifier")
     policies = _policies(b, cache, _choice(_EVICTION, eviction_policy, "eviction_policy"))
-    return {**policies, **modifier_attributes(b, modifiers, "load")}
+    return {**policies, **_of_plugins(b, modifiers, "load")}
 
 
 def store_policies(
@@ -127,7 +127,15 @@ def store_policies(
     """The attributes of a store for Triton's spellings of its cache hints, and for ``modifiers`` of plugins."""
     cache = _choice(_STORE_CACHE, cache_modifier, "cache_modifier")
     policies = _policies(b, cache, _choice(_EVICTION, eviction_policy, "eviction_policy"))
-    return {**policies, **modifier_attributes(b, modifiers, "store")}
+    return {**policies, **_of_plugins(b, modifiers, "store")}
+
+
+def _of_plugins(b: Builder, modifiers: Any, access: str) -> Mapping[str, ir.Attribute]:
+    if modifiers == ():
+        return {}
+    from tri.language.hints import modifier_attributes  # only kernels for a plugin's devices have some
+
+    return modifier_attributes(b, modifiers, access)
 
 
 def points_to_bool(pointer: tensor) -> bool:

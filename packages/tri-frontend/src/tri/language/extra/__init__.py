@@ -7,9 +7,6 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tri.language.foreign_values import value_class
-from tri.language.hints import modifier, scope
-
 if TYPE_CHECKING:
     from tri_core.plugin_records import LanguageExtension
     from tri_core.plugins import PluginManager
@@ -19,6 +16,9 @@ __all__: list[str] = []
 
 def namespace_of(extension: LanguageExtension) -> ModuleType:
     """Names of ``extension``: its module as it is, where that is all; what is declared comes before what the module has."""
+    from tri.language.foreign_values import value_class
+    from tri.language.hints import modifier, scope
+
     hints = {n: modifier(extension, n, record) for n, record in extension.modifiers.items()}
     hints |= {n: scope(extension, n, record) for n, record in extension.scopes.items()}
     types = {n: value_class(extension, n, place) for n, place in extension.types.items()}
