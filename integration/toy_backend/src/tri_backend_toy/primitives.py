@@ -104,7 +104,8 @@ def _streams(access: Access) -> bool:
     cache = access.hints.get("toy.cache")
     if cache is None:
         return "toy.streaming" in access.hints
-    return ir.StringAttr(cache).value == "stream"
+    value: str = ir.StringAttr(cache).value
+    return value == "stream"
 
 
 def _streamed(b: Builder, access: Access) -> dict[str, ir.Attribute]:
