@@ -38,7 +38,7 @@ VENDORS = {
 
 #: import name to distribution, where they differ
 DISTRIBUTIONS = {
-    "cuda": "cuda-python",
+    "cuda": "cuda-bindings",
     "elftools": "pyelftools",
     "hip": "hip-python",
     "ml_dtypes": "ml-dtypes",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,7 @@ __all__ = [
     "extra",
     "hooks",
     "measured",
+    "sized",
     "tutorials",
     "weighed",
 ]
@@ -132,11 +134,30 @@ def _asked(texts: Iterable[str], extras: dict[str, list[str]]) -> Iterable[str]:
             yield from _asked(extras[each], extras)
 
 
+def sized(sizes: Mapping[str, float], core: Iterable[str], goal: float) -> Found:
+    """Sum of ``sizes``, MB by distribution, and its limits: what ``core`` of them take, and the largest of the others."""
+    whole, always = sum(sizes.values()), sum(sizes[name] for name in core)
+    beside = sorted(set(sizes) - set(core), key=lambda name: -sizes[name])
+    notes = (
+        f"{always:.0f} MB: tri-core, which every backend needs: {_listed(sizes, core)}",
+        f"{whole - always:.0f} MB: front end and backends: {_listed(sizes, beside)}",
+    )
+    return Found(f"{whole:.0f}", whole <= goal, notes)
+
+
+def _listed(sizes: Mapping[str, float], names: Iterable[str], count: int = 3) -> str:
+    largest = sorted(names, key=lambda name: -sizes[name])[:count]
+    return ", ".join(f"{name} {sizes[name]:.0f}" for name in largest)
+
+
 def _size() -> Found:
     sizes = {name: megabytes(name) for name in closure(extra("all"))}
-    largest = sorted(sizes.items(), key=lambda item: -item[1])[:3]
-    whole = sum(sizes.values())
-    return Found(f"{whole:.0f}", whole <= 600, tuple(f"{size:.0f} MB: {name}" for name, size in largest))
+    found = sized(sizes, closure(["tri-core"]), 600)
+    smaller = {name: sum(sizes[each] for each in closure(extra(name))) for name in ("nvidia", "amd", "intel")}
+    alone = sum(sizes[each] for each in closure(["tri-frontend"]))
+    return dataclasses.replace(
+        found, notes=(*found.notes, f"{alone:.0f} MB: without a GPU's backend; {_listed(smaller, smaller)}")
+    )
 
 
 GOALS = (

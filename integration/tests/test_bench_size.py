@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.bench_size import closure, megabytes
+from integration.bench_size import TOP, closure, megabytes
 
 
 def _installs(site: Path, name: str, requires: Sequence[str], extras: Sequence[str] = ()) -> None:
@@ -43,3 +43,12 @@ def test_what_a_package_brings_is_without_its_extras_unless_they_are_named(site:
 def test_sizes_are_those_of_the_files(site: Path) -> None:
     _installs(site, "tri_x", [])
     assert megabytes("tri-x") == pytest.approx(0.002)
+
+
+def test_packages_of_the_checkout_are_read_there() -> None:
+    """An editable installation has the requirements of its day, and no files."""
+    needed = closure(["tri-backend-nvidia"])
+    assert {"tri-core", "cuda-bindings"} <= needed
+    assert "cuda-core" not in needed, "cuda-bindings is enough"
+    source = sum(path.stat().st_size for path in (TOP / "packages/tri-runtime/src").rglob("*.py"))
+    assert source < megabytes("tri-runtime") * 1e6 < 4 * source

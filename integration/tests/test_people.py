@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from integration.lints.docstrings import documented
 from integration.people.__main__ import main
-from integration.people.goals import GOALS, commands, extra, hooks, tutorials, weighed
+from integration.people.goals import GOALS, backend, commands, extra, hooks, sized, tutorials, weighed
 from integration.people.hooks import HOOKS
 from integration.people.mistakes import MISTAKES, Said, program, said, said_in
+from tri_core import hookspecs
 
 OUTPUT = """\
 =================================== FAILURES ===================================
@@ -63,9 +65,35 @@ def test_first_commands_and_tutorials() -> None:
 
 def test_hooks_are_nine() -> None:
     assert len(HOOKS) == 9
-    present = {hook.what for hook in HOOKS if hook.exists()}
-    assert {"stages that replace or follow others", "passes over the text of LLVM IR and assembly"} <= present
-    assert hooks().today == f"{len(present)} of 9"
+    assert [hook.what for hook in HOOKS if not hook.exists()] == []
+    assert (hooks().today, hooks().met) == ("9 of 9", True)
+
+
+def test_a_hook_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(hookspecs, "tri_inductor")
+    found = hooks()
+    assert (found.today, found.met) == ("8 of 9", False)
+    assert found.notes == ("absent: heuristics and device properties for Inductor",)
+
+
+def test_a_backend_of_ttir_is_three_files() -> None:
+    assert (backend().today, backend().met) == ("3", True)
+
+
+def test_names_of_the_reference_are_complete() -> None:
+    complete, count = documented()
+    assert complete == count > 400
+
+
+def test_what_limits_a_size_is_said() -> None:
+    sizes = {"bindings": 300.0, "arrays": 70.0, "tri-core": 3.0, "assembler": 99.0, "driver": 28.0}
+    found = sized(sizes, {"bindings", "arrays", "tri-core"}, 400)
+    assert (found.today, found.met) == ("500", False)
+    assert found.notes == (
+        "373 MB: tri-core, which every backend needs: bindings 300, arrays 70, tri-core 3",
+        "127 MB: front end and backends: assembler 99, driver 28",
+    )
+    assert sized(sizes, {"bindings"}, 500).met
 
 
 def test_extras_are_followed() -> None:

@@ -1,4 +1,4 @@
-"""The CUDA driver's runtime, through cuda-python."""
+"""The CUDA driver's runtime, through cuda-bindings."""
 
 from __future__ import annotations
 
