@@ -31,6 +31,7 @@ from tri.profiling import (
 )
 from tri.profiling.counts import work_of
 from tri.profiling.picture import roofline
+from tri.profiling.records import COLUMNS
 from tri.profiling.scopes import enter, leave
 from tri.profiling.units import amount, percent, seconds
 
@@ -248,6 +249,39 @@ def test_tables_leave_out_empty_columns() -> None:
     assert "sectors" not in text
     assert re.search(r"^k +3 +2 +2 ms +667 us +3 M +1.5 G +6 M +3 G +25 %$", text, flags=re.MULTILINE)
     assert list(tables(Profile(title="", seconds=0.0, kernels=()))) == []
+
+
+def printed(profile: Profile) -> list[str]:
+    """The lines of its tables, on a terminal of 160 columns."""
+    console = Console(width=160, record=True, file=io.StringIO())
+    for table in tables(profile):
+        console.print(table)
+    return [line.rstrip() for line in console.export_text().splitlines()]
+
+
+def test_tables_say_where_numbers_come_from() -> None:
+    text = printed(example("k"))
+    assert [line for line in text if "counts" in line] == [
+        "fake:one, clock: device, counts: estimate",
+        "counts: estimate",
+    ]
+    (measured,) = example("k").kernels
+    lines = (LineProfile(file="a.py", line=1, nbytes=8, flops=0, transactions=2, ideal=1), *measured.lines)
+    untimed = (LaunchRecord(start=0.0, seconds=None, grid=(1, 1, 1)),)
+    (simulated,) = example("s", target="sim:fake", clock="none", lines=lines, launches=untimed).kernels
+    text = printed(Profile(title="", seconds=1.0, kernels=(measured, simulated)))
+    ends = {line.split()[0]: line for line in text if line}
+    assert text[0].split()[-2:] == ["clock", "counts"]
+    assert re.search(r"^k +fake:one .* device +estimate$", text[1])
+    assert re.search(r"^s +sim:fake .* - +estimate, simulator$", text[2])
+    assert re.search(r"^s +a.py:1 +8 +0 +2 +1 +estimate, simulator$", "\n".join(text), flags=re.MULTILINE)
+    assert ends["s"].endswith(" estimate"), "a line that the simulator saw nothing of"
+    assert simulated.cells()[COLUMNS.index("clock")] == ""
+
+
+def test_json_says_where_counts_come_from() -> None:
+    (kernel,) = example().to_json()["kernels"]
+    assert (kernel["clock"], kernel["counts"]) == ("device", "estimate")
 
 
 def test_numbers_as_text() -> None:

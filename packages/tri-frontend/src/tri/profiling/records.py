@@ -27,6 +27,8 @@ COLUMNS = (
     "FLOP/s",
     "roofline",
     "occupancy",
+    "clock",
+    "counts",
 )
 
 
@@ -58,6 +60,11 @@ class LineProfile:
     flops: float
     transactions: int | None = None
     ideal: int | None = None
+
+    @property
+    def counts(self) -> str:
+        """Origin of the counts: bytes and FLOPs are an estimate, read from TTIR; sectors, where there are some, are the simulator's."""
+        return "estimate" if self.transactions is None else "estimate, simulator"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +113,11 @@ class KernelProfile:
         return sum(known) if known else None
 
     @property
+    def counts(self) -> str:
+        """Origin of the counts, as of the lines: the simulator's where it has some of any line."""
+        return max((line.counts for line in self.lines), key=len, default="estimate")
+
+    @property
     def intensity(self) -> float | None:
         """FLOPs per byte; None where nothing is moved."""
         return self.flops / self.nbytes if self.nbytes else None
@@ -146,6 +158,8 @@ class KernelProfile:
             rate(self.flops, time),
             percent(self.roofline),
             percent(self.occupancy),
+            "" if time is None else self.clock,
+            self.counts,
         )
 
 
@@ -161,7 +175,12 @@ class Profile:
     def to_json(self) -> dict[str, Any]:
         """All of it, as JSON has it; ``version`` is that of this form."""
         kernels = [
-            {**dataclasses.asdict(each), "seconds": each.seconds, "roofline": each.roofline}
+            {
+                **dataclasses.asdict(each),
+                "seconds": each.seconds,
+                "roofline": each.roofline,
+                "counts": each.counts,
+            }
             for each in self.kernels
         ]
         return {

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LINE_COLUMNS", "line_row", "tables"]
 
-#: columns of text; the others have numbers
+#: first columns, which are kept and may wrap
 _TEXTS = 2
-LINE_COLUMNS = ("kernel", "line", "bytes", "FLOPs", "sectors", "ideal")
+#: columns that become a title where all rows have the same value
+_TITLES = {"target": "{}", "clock": "clock: {}", "counts": "counts: {}"}
+LINE_COLUMNS = ("kernel", "line", "bytes", "FLOPs", "sectors", "ideal", "counts")
 
 
 def line_row(kernel: KernelProfile, number: int) -> tuple[str, ...]:
@@ -24,7 +26,7 @@ def line_row(kernel: KernelProfile, number: int) -> tuple[str, ...]:
     line = kernel.lines[number]
     place = f"{Path(line.file).name}:{line.line}" if line.file else "(compiler)"
     seen = ("" if each is None else str(each) for each in (line.transactions, line.ideal))
-    return (kernel.name, place, amount(line.nbytes), amount(line.flops), *seen)
+    return (kernel.name, place, amount(line.nbytes), amount(line.flops), *seen, line.counts)
 
 
 def tables(profile: Profile) -> Iterator[Table]:
@@ -42,11 +44,12 @@ def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
     from rich.text import Text
 
     kept = [i for i in range(len(columns)) if i < _TEXTS or any(cells[i] not in ("", "-") for cells in rows)]
-    same = {cells[columns.index("target")] for cells in rows} if "target" in columns else set()
     table = Table(box=None, pad_edge=False)
-    if len(same) == 1:  # a title for a column of one value
-        table.title, table.title_justify = same.pop(), "left"
-        kept.remove(columns.index("target"))
+    same = {i: rows[0][i] for i in kept if columns[i] in _TITLES and len({cells[i] for cells in rows}) == 1}
+    if same:
+        table.title = ", ".join(_TITLES[columns[i]].format(value) for i, value in same.items())
+        table.title_justify = "left"
+        kept = [i for i in kept if i not in same]
     for i in kept:
         is_text = i < _TEXTS
         table.add_column(
