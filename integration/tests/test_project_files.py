@@ -40,3 +40,17 @@ def test_the_table_of_support_has_the_pythons_of_the_packages() -> None:
         assert (
             tomllib.loads(package.read_text())["project"]["requires-python"] == PROJECT["requires-python"]
         ), package
+
+
+def test_older_pips_build_the_packages_of_a_checkout_anew() -> None:
+    """They keep a folder's wheel for the next time if its path ends like a release's name, as NAME-VERSION."""
+    project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
+    texts = [
+        *project["dependencies"],
+        *(t for each in project["optional-dependencies"].values() for t in each),
+    ]
+    places = [text.split(" @ {root:uri}/") for text in texts if "@" in text]
+    assert len(places) >= 8
+    for name, place in places:
+        assert "-" not in place.rpartition("/")[2]
+        assert tomllib.loads((TOP / place / "pyproject.toml").read_text())["project"]["name"] == name
