@@ -320,7 +320,7 @@ def programs(session: nox.Session) -> None:
 @nox.session
 def inductor(session: nox.Session) -> None:
     """Models through ``torch.compile`` with Inductor's pool of workers, against eager: ``nox -s inductor -- [cases]``."""
-    session.install(TORCH, "pytest>=8", "pytest-timeout", "pytest-xdist>=3.6", "hypothesis>=6")
+    session.install(TORCH, "pytest>=8", "pytest-timeout", "pytest-xdist>=3.6", "hypothesis>=6", "build", "hatchling>=1.25")
     _install(session, _packages(), editable=True)
     session.run("python", "-m", "integration.inductor", *session.posargs)
     if not session.posargs:
