@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib.util
 import signal
+import sys
+from collections import defaultdict
 from fnmatch import fnmatch
 from pathlib import Path
+from types import ModuleType
 from zlib import crc32
 
 import pytest
@@ -36,9 +40,12 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--last-skipped``, named after pytest's ``--last-failed``, and ``--shard``."""
+    """``--last-skipped``, named after pytest's ``--last-failed``, ``--shard`` and ``--cases``."""
     parser.addoption("--last-skipped", action="store_true", help="run only what the last run skipped")
     parser.addoption("--shard", type=_shard, metavar="K/N", help="collect shard K of N, from 1")
+    parser.addoption(
+        "--cases", choices=("all", "some", "rest"), default="all", help="of tests whose cases take long"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,6 +70,36 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     index, count = shard
     name = collection_path.relative_to(config.rootpath).as_posix()
     return True if crc32(name.encode()) % count != index else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of parametrized tests that take long the cases that ``--cases`` asks for, see ``integration/long_cases.py``."""
+    wanted = config.getoption("cases")
+    if wanted == "all":
+        return
+    chosen = _long_cases()
+    known, functions = chosen.read(), defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        functions[item.nodeid.partition("[")[0]].append(item)
+    kept: set[pytest.Item] = set()
+    for name, cases in functions.items():
+        ids = {item: item.nodeid.partition("[")[2].removesuffix("]") for item in cases}
+        some = chosen.some(list(ids.values()), known[name]) if name in known else frozenset(ids.values())
+        kept.update(item for item in cases if (ids[item] in some) is (wanted == "some"))
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+def _long_cases() -> ModuleType:
+    """The module, which is found by its path: what is installed does not hold it."""
+    path = Path(__file__).with_name("integration") / "long_cases.py"
+    spec = importlib.util.spec_from_file_location("long_cases", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["long_cases"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class _Record:

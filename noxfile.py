@@ -103,7 +103,8 @@ def demo(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Every package's tests and the cross-package ones; arguments go to pytest (``--torch`` installs PyTorch).
 
-    On all cores; files named as arguments run in one process.  Tests of what is not installed are skipped;
+    On all cores; files named as arguments run in one process.  Of tests with many long cases a sample runs, the rest
+    with ``-- --cases rest``, as ``nox -s nightly`` does.  Tests of what is not installed are skipped;
     ``nox -s tests -- --torch --last-skipped`` runs them afterwards.
     """
     arguments = [a for a in session.posargs if a != "--torch"]
@@ -117,7 +118,8 @@ def tests(session: nox.Session) -> None:
 def _test(session: nox.Session, *arguments: str) -> None:
     """Run pytest on all cores, the same tests in each process on every machine; what is named in one process alone."""
     if not any(Path(a.partition("::")[0]).exists() for a in arguments):
-        session.run("python", "-m", "integration.sharded_tests", *arguments)
+        cases = () if "--cases" in arguments else ("--cases", "some")
+        session.run("python", "-m", "integration.sharded_tests", *cases, *arguments)
         return
     # a cache of its own: what earlier runs compiled must not hide what this one cannot
     with tempfile.TemporaryDirectory() as cache:
@@ -198,7 +200,16 @@ def nightly(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-m", "slow and not gpu")
     session.run("python", "-m", "integration.inductor.written", "--targets", "all")
     session.run("python", "-m", "integration.inductor.replayed")
-    _test(session, "--hypothesis-profile", "search", "-m", "hypothesis and not slow and not gpu")
+    _test(session, "--cases", "rest")
+    _test(
+        session,
+        "--cases",
+        "all",
+        "--hypothesis-profile",
+        "search",
+        "-m",
+        "hypothesis and not slow and not gpu",
+    )
     session.notify("random", posargs=["--count", "10000", "--jobs", str(os.cpu_count() or 1)])
     session.notify("soak", posargs=["--minutes", "30", "--jobs", str(os.cpu_count() or 1)])
     session.notify("store-soak", posargs=["--processes", "64", "--seconds", "600"])
@@ -319,10 +330,15 @@ def programs(session: nox.Session) -> None:
 
 @nox.session
 def inductor(session: nox.Session) -> None:
-    """Models through ``torch.compile`` with Inductor's pool of workers, against eager: ``nox -s inductor -- [cases]``."""
-    session.install(TORCH, "pytest>=8", "pytest-timeout", "pytest-xdist>=3.6", "hypothesis>=6", "build", "hatchling>=1.25")
+    """Models through ``torch.compile`` with Inductor's pool of workers, against eager: ``nox -s inductor -- [--no-tests] [cases]``.
+
+    Without arguments the tests of this part run, too, which ``nox -s tests -- --torch`` also has.
+    """
+    session.install(
+        TORCH, "pytest>=8", "pytest-timeout", "pytest-xdist>=3.6", "hypothesis>=6", "build", "hatchling>=1.25"
+    )
     _install(session, _packages(), editable=True)
-    session.run("python", "-m", "integration.inductor", *session.posargs)
+    session.run("python", "-m", "integration.inductor", *(a for a in session.posargs if a != "--no-tests"))
     if not session.posargs:
         # the model is one of the cases
         tests = [

@@ -11,6 +11,7 @@
 8. What an op is stands in its dialect, not in lists of ops in passes.
 9. Policies are typed records: no pass asks one for a field by ``getattr``.
 10. Passes know no op by name and no operand by number, but for a budget that may only fall.
+11. Who goes through a namespace (``vars``, ``globals``, ``sys.modules``) goes through a copy: another thread may add a name.
 """
 
 from __future__ import annotations
@@ -249,6 +250,24 @@ def walks(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]:
                 yield Finding(path, node.lineno, message)
 
 
+def namespaces(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]:
+    """Loops over a namespace itself, which end with RuntimeError when another thread adds a name to it."""
+    del package
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For | ast.comprehension):
+            match node.iter:
+                case ast.Call(func=ast.Attribute(value=owner, attr="items" | "keys" | "values"), args=[]):
+                    pass
+                case owner:
+                    pass
+            if re.fullmatch(
+                r"vars\([^()]*(\([^()]*\))?[^()]*\)|globals\(\)|sys\.modules|[\w.]+\.__dict__",
+                ast.unparse(owner),
+            ):
+                message = f"{ast.unparse(owner)} may grow meanwhile: go through a copy of it"
+                yield Finding(path, node.iter.lineno, message)
+
+
 def known_by_name(package: Package) -> Iterator[Finding]:
     """More ops known by name, or operands by number, than the package's budget has."""
     for what, found, budget in zip(
@@ -279,6 +298,7 @@ FILE_RULES: tuple[FileRule, ...] = (
     lists_of_ops,
     policies,
     walks,
+    namespaces,
 )
 
 

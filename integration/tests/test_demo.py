@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,4 +24,8 @@ def test_demo_is_right(target: str, tmp_path: Path) -> None:
     for kernel in ("vector add", "softmax", "layernorm", "matmul"):
         assert kernel in done.stdout
     assert "wrong" not in done.stdout
-    assert done.stderr == ""
+    # on a machine that does much else, the driver says that it takes long
+    said = [
+        line for line in done.stderr.splitlines() if not re.search(r"the driver of .* is compiling ", line)
+    ]
+    assert said == []

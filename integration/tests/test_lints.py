@@ -44,6 +44,14 @@ PLANTED = {
         "load objects by tri_runtime.loader",
     ),
     "walk": ({"a.py": "def f(op, visit):\n    op.walk(visit)\n"}, "call tri_core.ir.walking.walk"),
+    "namespace": (
+        {"a.py": "def f(x):\n    return [n for n, v in vars(x).items() if v]\n"},
+        "vars(x) may grow meanwhile",
+    ),
+    "modules": (
+        {"a.py": "import sys\nfor name in sys.modules:\n    pass\n"},
+        "sys.modules may grow meanwhile",
+    ),
     "cycle": ({"a.py": "from pkg import b\n", "b.py": "from pkg import a\n"}, "import cycle: "),
     "cycle of types": (
         {

@@ -54,7 +54,9 @@ def test_what_has_no_meaning_is_refused() -> None:
     assert "no exact arithmetic" in finding.reason
 
 
-@pytest.mark.parametrize(("target", "verdict"), zip(TARGETS, ("equal", "refused", "equal"), strict=True))
+@pytest.mark.parametrize(
+    ("target", "verdict"), list(zip(TARGETS, ("equal", "refused", "equal"), strict=True))
+)
 def test_atomics_divisions_and_casts_are_equal_or_refused(target: str, verdict: str) -> None:
     report = verify(trial_of(added, "*fp32:16, *fp32:16, fp32", values={"half": 0.5}), [target], exact=True)
     (finding,) = report.findings

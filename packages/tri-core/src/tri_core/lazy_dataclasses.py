@@ -134,7 +134,7 @@ class _Declared:
         bases = [_with_fields_alone(base) for base in cls.__mro__[1:] if "__dataclass_fields__" in vars(base)]
         own = {
             k: v
-            for k, v in vars(cls).items()
+            for k, v in vars(cls).copy().items()
             if not isinstance(v, _Deferred) and k not in ("__dict__", "__weakref__")
         }
         # what the standard library asks the class for, wherever it comes from

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.callables import JITCallable
 from tri.kernel import Kernel, KernelLauncher, KernelVersions
+from tri_core.first_use import first_use
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
@@ -82,7 +83,8 @@ class _Services:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
-        from tri.interpreter.launch import launch
+        with first_use("interpreter"):
+            from tri.interpreter.launch import launch
 
         launch(kernel, launcher, grid, args, kwargs)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tri_core import forks
 from tri_core.api import SIMULATED_KIND, Runtime
+from tri_core.first_use import alone
 from tri_runtime.process import ForkGuard
 
 __all__ = ["forget", "runtime"]
@@ -21,7 +22,7 @@ def runtime(device_kind: str) -> Runtime:
     if found is None:
         from tri_core import plugins  # the plugin manager is not needed by who brings a runtime along
 
-        with _lock:
+        with alone(), _lock:
             found = _runtimes.get(device_kind)
             if found is None:
                 made = (

@@ -64,6 +64,6 @@ def import_bindings() -> None:
         with _in_place({"importlib.resources": _resources(), "platform": _Later("platform")}):
             importlib.import_module(name)
     except Exception:
-        for found in [m for m in sys.modules if m.partition(".")[0] == _BINDINGS]:
+        for found in [m for m in sys.modules.copy() if m.partition(".")[0] == _BINDINGS]:
             del sys.modules[found]
         importlib.import_module(name)

@@ -18,6 +18,7 @@ from tri_core.compiler.override import Overridden, origin, with_overrides
 from tri_core.compiler.source import IRSource, Source
 from tri_core.compiler.trace import PassListener, Recorder, Trace
 from tri_core.errors import OptionError, TriError
+from tri_core.first_use import first_use
 from tri_core.forks import cached_property
 from tri_core.garbage import collected_seldom
 from tri_core.lazy_dataclasses import dataclass
@@ -120,7 +121,8 @@ def trace(
     request = _Request(manager(), source, target, options, _environment(manager(), target))
     gates.pass_all(gates.Attempt(source, target=target, options=options))
     recorder = Recorder([s.name for s in request.composition.pipeline.stages if s.kind == "module"])
-    kernel, _ = _run(request, Observers(request.manager), recorder)
+    with first_use(("compile", str(request.target))):
+        kernel, _ = _run(request, Observers(request.manager), recorder)
     return Trace(kernel.from_source(origin(source)), tuple(recorder.snapshots))
 
 
@@ -341,7 +343,8 @@ def _made(request: _Request, observers: Observers, always: bool) -> CompiledKern
         if kernel is not None:
             return kernel
         gates.pass_all(gates.Attempt(request.source, target=request.target, options=request.options))
-        kernel, payload = _run(request, observers)
+        with first_use(("compile", str(request.target))):
+            kernel, payload = _run(request, observers)
         if store.put(request.key, payload):
             _put_shortcut(store, request)
         return kernel

@@ -126,7 +126,7 @@ def _view_of(kind: type[Any]) -> Callable[[ir.Operation], Any]:
         return kind
     members: dict[str, Any] = {"__slots__": ()}
     for base in reversed(kind.__mro__[: kind.__mro__.index(ir.OpView)]):
-        members |= {name: each for name, each in vars(base).items() if _is_kept(name, each)}
+        members |= {name: each for name, each in vars(base).copy().items() if _is_kept(name, each)}
     fields = [each for each in getattr(kind, "_fields", ()) if isinstance(each, ext.OperandDef)]
     segments = [_SEGMENTS[each.variadicity.name] for each in fields]
     for number, field in enumerate(fields):

@@ -11,6 +11,7 @@ import pluggy
 
 from tri_core import hookspecs, knobs
 from tri_core.errors import BackendError, PluginError, TriError
+from tri_core.first_use import first_use
 from tri_core.foreign import Contained, describe
 from tri_core.plugins.records import Plugin
 
@@ -73,7 +74,7 @@ def _call(pm: pluggy.PluginManager, hook: str, plugin: Plugin, arguments: dict[s
         for i in getattr(pm.hook, hook).get_hookimpls()
         if i.plugin is not plugin.module and not _wraps(i)
     ]
-    with Contained():
+    with first_use((hook, plugin.name)), Contained():
         result = pm.subset_hook_caller(hook, others)(**arguments)
     return result if _is_firstresult(pm, hook) else (result[0] if result else None)
 

@@ -11,6 +11,7 @@ from tri_core import __version__, forks
 from tri_core.abi import KernelABI
 from tri_core.aot import AotLauncher
 from tri_core.errors import BackendError, DeviceError, PluginError, TargetError, Unsupported
+from tri_core.first_use import alone
 from tri_core.image import KernelMetadata
 from tri_core.knobs import KnobGroup
 from tri_core.loop_estimates import LoopEstimates
@@ -84,7 +85,7 @@ class PluginManager:
         known = self._owners
         if known is not None and known[0] == self._registry.generation:
             return known[1]
-        with self._lock:
+        with alone(), self._lock:
             owned = self._collect_owned()
         self._registry.announce()
         self._owners = (self._registry.generation, owned)
@@ -133,7 +134,7 @@ class PluginManager:
 
     def plugins(self) -> list[PluginRecord]:
         """Every plugin found, sorted by name: active, disabled or quarantined.  Gives no warning."""
-        with self._lock:
+        with alone(), self._lock:
             self._collect_owned()
         backends = self._registry.records("tri_backends")
         lines = [
@@ -295,7 +296,7 @@ class PluginManager:
                 f"the runtime of {device_kind!r} was started before this process was forked",
                 remedy='start worker processes with multiprocessing.set_start_method("spawn")',
             )
-        with self._lock:
+        with alone(), self._lock:
             made = self._runtimes.get(device_kind)
             if made is None or made[0] != os.getpid():
                 made = (os.getpid(), self._new_runtime(device_kind))
@@ -414,7 +415,7 @@ class PluginManager:
         for plugin in self._implementing("tri_register_ir"):
             if plugin.name in self._ir_done or (wanted is not None and plugin not in wanted):
                 continue
-            with self._lock:
+            with alone(), self._lock:
                 if plugin.name not in self._ir_done:
                     call_for_code(self._registry.pm, "tri_register_ir", plugin, registry=registry)
                     self._ir_done.add(plugin.name)

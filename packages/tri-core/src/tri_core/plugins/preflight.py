@@ -25,7 +25,7 @@ _RANGE = re.compile(r"(\d+(?:\.\d+)*) *>= *(\d+(?:\.\d+)*) *, *< *(\d+(?:\.\d+)*
 #: every hook of the contract with its arguments
 SPECS: Mapping[str, tuple[str, ...]] = {
     name: tuple(inspect.signature(function).parameters)
-    for name, function in vars(hookspecs).items()
+    for name, function in vars(hookspecs).copy().items()
     if name.startswith(PREFIX) and hasattr(function, "tri_spec")
 }
 
@@ -123,7 +123,7 @@ def _lies_within(present: str, text: str) -> bool:
 def hooks_of(name: str, module: ModuleType) -> tuple[str, ...]:
     """The hooks that ``module`` implements, each checked against the contract; else PluginError."""
     found = []
-    for attribute, value in vars(module).items():
+    for attribute, value in vars(module).copy().items():
         mark = getattr(value, _MARK, None) if inspect.isroutine(value) else None
         if mark is None:
             _check_unmarked(name, module, attribute, value)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 from tri_core import forks, knobs
 from tri_core.errors import PluginError
+from tri_core.first_use import alone
 from tri_core.foreign import Contained, Watch
 from tri_core.knobs import KnobGroup
 from tri_core.lazy_dataclasses import dataclass
@@ -70,7 +71,7 @@ class Registry:
     def plugins(self) -> dict[str, Plugin]:
         """The active plugins by name, loaded now if they were not."""
         if self._plugins is None:
-            with self._lock:
+            with alone(), self._lock:
                 if self._plugins is None:
                     self._plugins = self._load()
         return self._plugins
@@ -116,7 +117,7 @@ class Registry:
     def records(self, hook: str) -> dict[str, tuple[Any, ...]]:
         """Declarations of each active plugin through ``hook``, by plugin name; called once."""
         if hook not in self._records:
-            with self._lock:
+            with alone(), self._lock:
                 if hook not in self._records:
                     self._records[hook] = self._collect(hook)
                     self._part_duplicates(hook)
@@ -177,7 +178,7 @@ class Registry:
 
     def drop(self, plugin: Plugin, phase: Phase, error: BaseException) -> None:
         """Take an active plugin and all its records out of use, because of ``error``."""
-        with self._lock:
+        with alone(), self._lock:
             active = self.plugins()
             if active.get(plugin.name) is not plugin:
                 return
@@ -206,7 +207,7 @@ class Registry:
         """Warn, once, of plugins set aside since the last warning; PluginError with ``TRI_PLUGINS_STRICT``."""
         if self._announced == len(self._quarantine):
             return
-        with self._lock:
+        with alone(), self._lock:
             fresh = self._quarantine[self._announced :]
             self._announced = len(self._quarantine)
         if not fresh:

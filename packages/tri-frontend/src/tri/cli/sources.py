@@ -117,7 +117,7 @@ def _kernel(module: ModuleType, path: str, name: str) -> JITFunction:
 
 def _kernels(module: ModuleType) -> dict[str, JITFunction]:
     """The kernels in ``module`` by name, without what is around them."""
-    found = {name: getattr(value, "base_fn", value) for name, value in vars(module).items()}
+    found = {name: getattr(value, "base_fn", value) for name, value in vars(module).copy().items()}
     return {name: value for name, value in found.items() if isinstance(value, JITFunction)}
 
 

@@ -91,7 +91,7 @@ class Picture:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON-able data."""
-        return {name: _plain(value) for name, value in vars(self).items()}
+        return {name: _plain(value) for name, value in vars(self).copy().items()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:

@@ -207,7 +207,7 @@ def _make(function: Kernel) -> Callable[..., Any]:
     closure = tuple(cells[name] for name in code.co_freevars)
     made = FunctionType(code, original.__globals__, original.__name__, original.__defaults__, closure)
     made.__kwdefaults__ = original.__kwdefaults__
-    made.__dict__.update({k: v for k, v in vars(function).items() if k.startswith("__tri_")})
+    made.__dict__.update({k: v for k, v in vars(function).copy().items() if k.startswith("__tri_")})
     made.__qualname__, made.__module__ = original.__qualname__, original.__module__
     return made
 

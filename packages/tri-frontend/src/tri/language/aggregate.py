@@ -140,7 +140,7 @@ def aggregate(cls: type) -> type[Aggregate]:
         name: member
         for base in reversed(cls.__mro__[:-1])
         if base not in (Structure, Aggregate)
-        for name, member in vars(base).items()
+        for name, member in vars(base).copy().items()
         if name not in _OWN and name not in vars(Aggregate) and name not in types and _is_method(member)
     }
     init = cls.__dict__.get("__init__")

@@ -80,7 +80,7 @@ def uninstall() -> None:
             _settings().unlink()
             tell_places_in_functions(False)
             set_without_arrays(None)
-        for name in [n for n, m in sys.modules.items() if isinstance(m, StandIn)]:
+        for name in [n for n, m in sys.modules.copy().items() if isinstance(m, StandIn)]:
             del sys.modules[name]
 
 

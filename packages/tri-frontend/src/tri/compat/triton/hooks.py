@@ -162,7 +162,7 @@ class Listening(base_knobs):
 
     def put(self) -> None:
         """Have the group's own listeners called."""
-        for listener in vars(type(self)).values():
+        for listener in vars(type(self)).copy().values():
             if isinstance(listener, Listener):
                 listener.put(getattr(self, listener.name))
 
@@ -243,7 +243,7 @@ class Hooks(base_knobs):
 
 
 def _hooks() -> dict[str, HookChain]:
-    return {name: hook.chain for name, hook in vars(Hooks).items() if isinstance(hook, _Chain)}
+    return {name: hook.chain for name, hook in vars(Hooks).copy().items() if isinstance(hook, _Chain)}
 
 
 def _calls() -> dict[str, list[Hook]]:

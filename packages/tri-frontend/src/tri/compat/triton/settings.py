@@ -317,7 +317,7 @@ class base_knobs:
     @property
     def knob_descriptors(self) -> dict[str, env_base]:
         """The knobs by name."""
-        return {name: knob for name, knob in vars(type(self)).items() if isinstance(knob, env_base)}
+        return {name: knob for name, knob in vars(type(self)).copy().items() if isinstance(knob, env_base)}
 
     @property
     def knobs(self) -> dict[str, Any]:
