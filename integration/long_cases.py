@@ -28,7 +28,7 @@ _DURATION = re.compile(r"^([\d.]+)s call +(\S[^\[]*)(?:\[(.*)\])?$", re.MULTILIN
 
 @dataclass(frozen=True)
 class LongCases:
-    """Of one test function: ``seconds`` of all its cases but ``heavy``, which alone take longer than the budget."""
+    """Of one test function: ``seconds`` of all its cases but ``heavy``, which alone take longer than the budget: the lightest first."""
 
     seconds: float
     heavy: tuple[str, ...] = ()
@@ -45,11 +45,11 @@ def read(path: Path = PATH) -> dict[str, LongCases]:
 def some(names: Sequence[str], known: LongCases) -> frozenset[str]:
     """The cases that every change runs, of the cases ``names`` of one function in their order.
 
-    One at least; all where they are few or not heavy.
+    One at least, which is the lightest where all are heavy; all where they are few.
     """
     light = [name for name in names if name not in known.heavy]
     if not light:
-        return frozenset(names[:1])
+        return frozenset([next(name for name in known.heavy if name in names)]) if names else frozenset()
     count = len(light)
     if known.seconds > BUDGET:
         count = min(count, max(_FEWEST, round(count * BUDGET / known.seconds)))
@@ -67,7 +67,7 @@ def measured(texts: Sequence[str]) -> dict[str, LongCases]:
 
 
 def _long(cases: Mapping[str, float]) -> LongCases:
-    heavy = tuple(sorted(name for name, seconds in cases.items() if seconds > BUDGET))
+    heavy = tuple(sorted((n for n, s in cases.items() if s > BUDGET), key=lambda n: (cases[n], n)))
     light = sum(seconds for name, seconds in cases.items() if name not in heavy)
     return LongCases(round(light, 1), heavy)
 

@@ -29,9 +29,10 @@ def test_as_many_as_fit(budgets: float) -> None:
 
 
 def test_heavy_cases_are_left_out() -> None:
-    """Unless there is no other: one of them runs then."""
+    """Unless there is no other: the lightest of them runs then."""
     assert some(NAMES, LongCases(1.0, NAMES[:3])) == frozenset(NAMES[3:])
-    assert some(NAMES, LongCases(0.0, NAMES)) == {"case0"}
+    assert some(NAMES[3:], LongCases(0.0, ("case2", "case9", *NAMES))) == {"case9"}
+    assert some([], LongCases(0.0, NAMES)) == frozenset()
 
 
 def test_a_case_that_is_new_counts() -> None:
@@ -42,6 +43,7 @@ def test_a_case_that_is_new_counts() -> None:
 def test_what_pytest_printed() -> None:
     """Calls alone, the longest of a case, and only of functions with several cases that are worth it."""
     text = f"""
+{3 * BUDGET:.2f}s call     a/test_a.py::test_heavy[three]
 {2 * BUDGET:.2f}s call     a/test_a.py::test_heavy[one]
 0.25s call     a/test_a.py::test_heavy[a two]
 9.00s setup    a/test_a.py::test_heavy[a two]
@@ -53,7 +55,7 @@ def test_what_pytest_printed() -> None:
 99.00s call     a/test_a.py::test_alone
 """
     assert measured([text]) == {
-        "a/test_a.py::test_heavy": LongCases(0.5, ("one",)),
+        "a/test_a.py::test_heavy": LongCases(0.5, ("one", "three")),
         "a/test_a.py::test_long": LongCases(round(1.5 * BUDGET, 1)),
     }
 
