@@ -36,7 +36,8 @@ def main() -> int:
 
 def _report(subjects: list[Subject], demanded: bool) -> int:
     findings = 0
-    for rule in RULES:
+    for number, rule in enumerate(RULES, 1):  # which take minutes: each may ask the history of every package
+        print(f"{number} of {len(RULES)}: {rule.__name__}", file=sys.stderr, flush=True)
         try:
             for finding in (finding for subject in subjects for finding in rule(subject)):
                 print(finding)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import logging
 import pickle
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tri_core import knobs
+from tri_core import knobs, progress
 from tri_core.compiler import CompiledKernel, IRSource, forget
 from tri_core.compiler import compile as compile_kernel
 from tri_core.errors import (
@@ -64,6 +65,18 @@ def test_a_kernel_has_every_stage_an_image_and_metadata(toy: Any, source: Any) -
     assert set(metadata.plugins) == {"tri-core", "toy"}
     assert len(metadata.hash) == 64
     assert "kernel for toy:one: ttir, text, image" in repr(kernel)
+
+
+def test_a_long_compile_shows_how_far_it_is(
+    toy: Any, source: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(sys, "gettrace", lambda: None)
+    compile_kernel(source(), "toy:one", {"num_warps": 8})
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    compile_kernel(source(), "toy:one", {"num_warps": 4})
+    assert "compiling kernel for toy:one" in capsys.readouterr().err
 
 
 def test_disassemblers_are_keys_of_asm(toy: Any, source: Any) -> None:

@@ -16,9 +16,9 @@ import pytest
 
 import tri
 import tri.language as tl
-from tri.interpreter import AssertionFailed, arguments, launch
+from tri.interpreter import AssertionFailed, arguments
 from tri.tools.tensor_descriptor import TensorDescriptor
-from tri_core import knobs
+from tri_core import knobs, progress
 from tri_core.errors import CompilationError, LaunchError, OptionError, Unsupported
 from tri_core.target import DeviceInfo
 
@@ -114,7 +114,7 @@ def test_comprehensions():
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_long_launch_shows_how_far_it_is(monkeypatch, capsys, terminal):
-    monkeypatch.setattr(launch, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
     monkeypatch.setattr(sys, "gettrace", lambda: None)
     out = np.zeros(25, np.int32)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tri_core import progress
 from tri_core.errors import DeviceError, LaunchError, Unsupported
 from tri_core.mlir import ir, session
 from tri_runtime.simulator import CTA, External, simulate
@@ -57,6 +59,18 @@ def run(body: str, *arguments: Array | float, parameters: str = "%p: !llvm.ptr<1
 
 OWN = """%t = llvm.call @thread() : () -> i32
   %a = llvm.getelementptr %p[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32"""
+
+
+def test_a_long_launch_shows_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "gettrace", lambda: None)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    run("llvm.return", np.zeros(1, np.int32), grid=(2, 2, 1))
+    assert "simulating k" in capsys.readouterr().err
+    run("llvm.return", np.zeros(1, np.int32))
+    assert capsys.readouterr().err == "", "one program is no sequence of steps"
 
 
 def test_every_thread_of_every_program_runs() -> None:

@@ -39,6 +39,7 @@ from tri_core.pipeline import (
     StageResult,
 )
 from tri_core.plugins import Composition
+from tri_core.progress import Progress
 from tri_core.resources import refusals
 from tri_core.symbols import rename_functions, symbol_of
 from tri_core.target import Target
@@ -105,16 +106,18 @@ def run(job: Job) -> Outputs:
         with mlir.session():
             job.listener(read or job.composition.pipeline.stages[0].name, "", artifact)
     _check_overrides(job)
-    for stage in waiting:
-        try:
-            with Contained():
-                artifact = _run_stage(job, stage, artifact, context, outputs)
-            if stage.name in job.overrides:
-                artifact = _read_in_place(job.overrides[stage.name], stage, outputs, job.target)
-        except Exception as error:
-            made = explain(error, stage.name, job.source.name, job.target, job.composition.inserted)
-            made.asm = _made_so_far(job, outputs)
-            raise made from (error if made is not error else error.__cause__)
+    with Progress(f"compiling {job.source.name} for {job.target.key}", len(waiting)) as progress:
+        for stage in waiting:
+            try:
+                with Contained():
+                    artifact = _run_stage(job, stage, artifact, context, outputs)
+                if stage.name in job.overrides:
+                    artifact = _read_in_place(job.overrides[stage.name], stage, outputs, job.target)
+            except Exception as error:
+                made = explain(error, stage.name, job.source.name, job.target, job.composition.inserted)
+                made.asm = _made_so_far(job, outputs)
+                raise made from (error if made is not error else error.__cause__)
+            progress.step()
     _check_limits(job, outputs)
     return outputs
 

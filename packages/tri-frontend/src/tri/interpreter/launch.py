@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,16 +25,11 @@ from tri.launch.checks import check_place, checked_options
 from tri_core import knobs
 from tri_core.errors import CompilationError, TriError
 from tri_core.options import CommonOptions
+from tri_core.progress import Progress
 from tri_core.target import Target, TargetKey, TargetSpec
 from tri_core.target_options import options_elsewhere
 
-if TYPE_CHECKING:
-    from rich.progress import Progress
-
 __all__ = ["NEUTRAL", "launch"]
-
-#: seconds after which a launch shows how far it is
-_PATIENCE = 1.0
 
 #: what kernels are interpreted for when no target is chosen: it has everything
 NEUTRAL = Target(
@@ -120,11 +113,11 @@ def _run(
     ]
     builder.grid = shape
     x, y, z = map(range, shape)
-    with _progress(function.__name__, shape[0] * shape[1] * shape[2]) as advance:
+    with Progress(f"interpreting {function.__name__}", shape[0] * shape[1] * shape[2]) as progress:
 
         def run() -> None:
             kernel(*positional, **values)
-            advance()
+            progress.step()
 
         places = ((i, j, k) for k, j, i in product(z, y, x))
         turns = builder.memory.turns = Turns(builder, places, run, builder.enter)
@@ -133,37 +126,3 @@ def _run(
 
 def _items(parameter: KernelParameter, value: Any) -> Sequence[Any]:
     return tuple(value) if parameter.kind is parameter.kind.VAR_POSITIONAL else (value,)
-
-
-@contextmanager
-def _progress(name: str, total: int) -> Iterator[Any]:
-    """A function to call after every program; a bar appears when a launch takes long, on a terminal."""
-    start = time.monotonic()
-    bar: list[Progress] = []
-    done = 0
-
-    def advance() -> None:
-        nonlocal done
-        done += 1
-        if bar:
-            bar[0].update(bar[0].task_ids[0], completed=done, refresh=done % max(total // 200, 1) == 0)
-        elif done < total and time.monotonic() - start > _PATIENCE and sys.gettrace() is None:
-            bar.append(_bar(name, total, done))
-
-    try:
-        yield advance
-    finally:
-        if bar:
-            bar[0].stop()
-
-
-def _bar(name: str, total: int, done: int) -> Progress:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    # it refreshes between programs only, so that a debugger's prompt is left alone
-    made = Progress(console=Console(stderr=True), transient=True, auto_refresh=False)
-    made.add_task(f"interpreting {name}", total=total, completed=done)
-    if made.console.is_terminal:
-        made.start()
-    return made

@@ -25,12 +25,12 @@ from tri.tuning.arrays import copy_of, device_of, restore, zero
 from tri.tuning.backend_choices import choose
 from tri.tuning.compiling import INFEASIBLE, UNUSABLE, Plan, compile_all
 from tri.tuning.config import Config
-from tri.tuning.progress import Progress
 from tri.tuning.pruning import Pruning
 from tri.tuning.wrapper import Wrapper
 from tri_core import forks, knobs
 from tri_core.cache.default import served_bundle
 from tri_core.errors import ArgumentError, OptionError, TriError
+from tri_core.progress import Progress
 from tri_core.tracebacks import shorten
 
 if TYPE_CHECKING:
@@ -307,7 +307,11 @@ class Autotuner(Wrapper):
         within, kwargs = self._where(target, nargs, kwargs)
         mode = active_mode.get()
         executor = self.executor or (mode.executor if mode is not None else None)
-        progress = Progress(f"tuning {self.__name__}", (1 if undecided else 2) * len(kept))
+        progress = Progress(
+            f"tuning {self.__name__}",
+            (1 if undecided else 2) * len(kept),
+            wanted=bool(knobs.get("AUTOTUNE_PROGRESS")),
+        )
         timings: dict[Config, list[float]] = {}
         try:
             good, self.failures = compile_all(

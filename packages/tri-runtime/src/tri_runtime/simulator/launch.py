@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import field
 from random import Random
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from tri_core.errors import LaunchError
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
+from tri_core.progress import Progress
 from tri_runtime.simulator.clocks import Clocks
 from tri_runtime.simulator.cluster import Cluster, window
 from tri_runtime.simulator.cta import CTA, Executable
@@ -35,7 +37,8 @@ Array = npt.NDArray[Any]
 class Machine:
     """A kernel and the shape of what runs it.
 
-    The program's symbols are all at the start of shared memory; ``global_spaces`` and ``shared_space`` are LLVM's address spaces.  ``cluster`` CTAs, neighbours along x, run a program together.
+    The program's symbols are all at the start of shared memory; ``global_spaces`` and ``shared_space`` are LLVM's address spaces.  ``cluster`` CTAs, neighbours along x, run a program together.  ``name`` is
+    said where a launch takes long.
     """
 
     program: Executable
@@ -46,6 +49,7 @@ class Machine:
     global_spaces: tuple[int, ...] = (0, 1)
     check_races: bool = True
     cluster: int = 1
+    name: str = "a kernel"
     _shared_base: int = field(default=1 << 16)
 
     def run(
@@ -72,11 +76,8 @@ class Machine:
             execution = made.run(given) if self.cluster > 1 else made.members[0].run(given)
             return Running(made, _with_progress(execution, made, checked, memory))
 
-        places = (
-            (x, y, z) for z in range(programs[2]) for y in range(programs[1]) for x in range(programs[0])
-        )
-        with np.errstate(all="ignore"):
-            run_programs(places, start, memory)
+        with np.errstate(all="ignore"), Progress(f"simulating {self.name}", math.prod(programs)) as progress:
+            run_programs(_places(programs, progress), start, memory)
 
     def _cluster(
         self, place: Place, programs: Place, memory: Memory, listener: Callable[[Access], None] | None
@@ -119,6 +120,15 @@ class Machine:
         shared = Memory("shared", self._shared_base, tracker, scene, listener, first)
         shared.allocate(self.shared_bytes)
         return shared
+
+
+def _places(programs: Place, progress: Progress) -> Iterator[Place]:
+    """Every program, x first; when the next one is asked for, one is done or waits."""
+    for z in range(programs[2]):
+        for y in range(programs[1]):
+            for x in range(programs[0]):
+                yield x, y, z
+                progress.step()
 
 
 def _open_windows(own: Sequence[Memory], base: int) -> None:
@@ -199,6 +209,7 @@ def simulate(
         global_spaces=(0, global_space),
         check_races=check_races,
         cluster=cluster,
+        name=name,
     )
     machine.run(grid, scalars, memory)  # type: ignore[arg-type]  # arrays have become addresses
     for array, place in zip(arguments, places, strict=True):

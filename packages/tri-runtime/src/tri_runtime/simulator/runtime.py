@@ -135,6 +135,7 @@ def _load(image: KernelImage) -> SimulatedKernel:
             shared_space=spaces.get("shared", 3),
             global_spaces=(0, spaces.get("global", 1)),
             cluster=hidden.cluster,
+            name=metadata.name,
         )
     return SimulatedKernel(metadata.name, machine, module, target, metadata.signature.parameters, hidden)
 
