@@ -20,13 +20,15 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["SHARDS", "Outcome", "counts", "main", "slowest"]
+__all__ = ["SHARDS", "WHEELS", "Outcome", "counts", "main", "slowest"]
 
 TOP = Path(__file__).resolve().parents[1]
 #: enough that the last of them does not keep others waiting long, few enough that their starts cost little
 SHARDS = 24
 #: processes beside each other at most
 _MOST_JOBS = 8
+#: the variable with the folder of the wheels that tests of several shards install
+WHEELS = "TESTS_WHEELS"
 #: pytest's exit status where no test was collected
 _NONE_COLLECTED = 5
 #: tests named at last, and the seconds that they have to take
@@ -62,7 +64,7 @@ def slowest(texts: Sequence[str]) -> list[tuple[float, str]]:
     return sorted(found, reverse=True)[:_SLOWEST]
 
 
-def _run(index: int, arguments: Sequence[str]) -> Outcome:
+def _run(index: int, arguments: Sequence[str], wheels: str) -> Outcome:
     before = time.monotonic()
     # a cache of its own: what others compiled must not hide what this one cannot
     with tempfile.TemporaryDirectory() as cache:
@@ -73,7 +75,7 @@ def _run(index: int, arguments: Sequence[str]) -> Outcome:
                 *(f"--durations={_SLOWEST}", f"--durations-min={_SLOW}", *arguments),
             ],
             cwd=TOP,
-            env={**os.environ, "TRI_CACHE_DIR": cache},
+            env={**os.environ, "TRI_CACHE_DIR": cache, WHEELS: wheels},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -100,8 +102,8 @@ def main(given: Sequence[str] | None = None) -> int:
     options, arguments = parser.parse_known_args(given)
     before, sums, failed, statuses = time.monotonic(), Counter[str](), list[str](), list[int]()
     texts: list[str] = []
-    with ThreadPoolExecutor(max(options.jobs, 1)) as pool:
-        running = [pool.submit(_run, index, arguments) for index in range(1, SHARDS + 1)]
+    with tempfile.TemporaryDirectory() as wheels, ThreadPoolExecutor(max(options.jobs, 1)) as pool:
+        running = [pool.submit(_run, index, arguments, wheels) for index in range(1, SHARDS + 1)]
         for future in as_completed(running):
             outcome = future.result()
             print(_said(outcome), flush=True)

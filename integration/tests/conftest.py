@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import tri
+from integration.sharded_tests import WHEELS
 from tri_core.errors import Unsupported
 
 TOP = Path(__file__).resolve().parents[2]
@@ -38,10 +40,10 @@ class Environment:
         """Its site-packages."""
         return self.root / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
 
-    def install(self, wheel: Path) -> None:
-        """Install one wheel without its dependencies."""
+    def install(self, *wheels: Path) -> None:
+        """Install wheels without their dependencies."""
         command = [str(self.python), "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-        subprocess.run([*command, "--disable-pip-version-check", str(wheel)], check=True)
+        subprocess.run([*command, "--disable-pip-version-check", *map(str, wheels)], check=True)
 
     def run(self, *arguments: str, extra_path: Path | None = None, **variables: str) -> str:
         """Standard output and error of ``python *arguments``, which must succeed."""
@@ -92,9 +94,19 @@ def fresh_environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     venv.create(root, with_pip=True)
     environment = Environment(root)
     (environment.site / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
-    for project in sorted(TOP.glob("packages/*/pyproject.toml")):
-        environment.install(build_wheel(project.parent, root / "wheels"))
+    wheels = Path(os.environ.get(WHEELS, root / "wheels"))
+    projects = [each.parent for each in sorted(TOP.glob("packages/*/pyproject.toml"))]
+    environment.install(*(_built(project, wheels) for project in projects))
     return environment
+
+
+def _built(project: Path, into: Path) -> Path:
+    """The wheel of ``project``, which the first of all processes that want it builds."""
+    into.mkdir(parents=True, exist_ok=True)
+    with (into / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = next(into.glob(f"{project_name(project)}-*.whl"), None)
+        return build_wheel(project, into) if made is None else made
 
 
 @pytest.fixture(scope="session")

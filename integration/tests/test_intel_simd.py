@@ -54,6 +54,7 @@ def test_by_simd_a_case_is_right_or_refused_with_its_place(selection: Selection)
     assert [each for each in failures("simd", selection) if not _REFUSED.search(each)] == []
 
 
+@pytest.mark.slow
 def test_by_either_path_all_cases_are_right() -> None:
     assert failures("auto", DOTS) == []
 

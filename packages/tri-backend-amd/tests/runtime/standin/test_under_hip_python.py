@@ -124,6 +124,15 @@ def test_time_between_events() -> None:
 
 def test_the_kits_runtime_level_passes() -> None:
     said = child(
-        "", "gfx942", "-m", "tri_conformance", "--target", "amd:gfx942", "--level", "runtime", "--sample", "8"
+        "",
+        "gfx942",
+        "-m",
+        "tri_conformance",
+        "--target",
+        "amd:gfx942",
+        "--level",
+        "runtime",
+        "--sample",
+        "24",
     )
     assert " 0 " in said, said
