@@ -60,8 +60,8 @@ class ChooseSchedule(Pass):
         if not kernels or any(asks_to_specialize(each) is not None for each in kernels):
             return
         if len(kernels) > 1 or (context is not None and context.knobs.get(_KNOB) == _OFF):
-            why = "the module has several" if len(kernels) > 1 else f"{_KNOB} says so"
-            declined(self.name, kernels[0], "the kernel runs as it is written: {}", why)
+            why = "the module has several kernels" if len(kernels) > 1 else f"{_KNOB} says so"
+            declined(self.name, kernels[0], "not warp-specialized: {}", why)
             self._leave(module, context)
             return
         before = module.operation.clone()
@@ -69,7 +69,7 @@ class ChooseSchedule(Pass):
             each.apply(module, context)
         schedule = self._judge(module)
         if not schedule.specialize:
-            declined(self.name, kernels[0], "no warps of their own copy: {}", schedule.reason)
+            declined(self.name, kernels[0], "{}", schedule.reason)
             _restore(module, before)
             self._leave(module, context)
         _note(module, schedule)
@@ -77,14 +77,14 @@ class ChooseSchedule(Pass):
     def _judge(self, module: ir.Module) -> Schedule:
         function = next((f for f in functions(module) if loops_of_dots(f)), None)
         if function is None:
-            return Schedule(False, False, "as it is written: nobody needs what its loops of dots compute")
+            return Schedule(False, False, "not warp-specialized: no loop has a dot whose result is used")
         schedule = self.policy.schedule(function)
         if not schedule.specialize:
             return schedule
         slices = slice_function(function)
         if slices is None or isinstance(slices, Refusal):
             why = "no dot is fed by a copy" if slices is None else slices.reason
-            return Schedule(False, False, f"as it is written: {why}")
+            return Schedule(False, False, f"not warp-specialized: {why}")
         return schedule
 
     def _leave(self, module: ir.Module, context: StageContext) -> None:

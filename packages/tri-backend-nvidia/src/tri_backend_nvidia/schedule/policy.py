@@ -27,7 +27,7 @@ class HopperPolicy(DefaultPolicy):
         """Best schedule for ``function``, whose blocks come by descriptors."""
         work = work_of(function)
         if isinstance(work, Unknown):
-            return Schedule(False, False, f"as it is written: {work.reason}")
+            return Schedule(False, False, f"not warp-specialized: {work.reason}")
         producer = self.async_units.producer
         given = producer.registers if producer is not None else None
         registers = _MOST_REGISTERS if given is None else given[0]

@@ -109,9 +109,7 @@ class _Function:
             if isinstance(tile, Tile):
                 found.append((op, tile))
             elif tile is not None:
-                declined(
-                    PromotePointerTiles.name, op, "the access is none of a descriptor's blocks: {}", tile
-                )
+                declined(PromotePointerTiles.name, op, "not turned into a descriptor access: {}", tile)
         for op, tile in found:
             _replace(self.function, op, tile)
 
@@ -137,22 +135,22 @@ class _Function:
             return None
         view = op.opview
         if written is None:
-            return "the kernel writes what is not known"
+            return "the kernel stores through a pointer whose array is unknown"
         if not _plain(op):
-            return "it is volatile, or says how it is to be cached"
+            return "the load is volatile or has a cache or eviction modifier"
         if view.other is not None and not is_zero(view.other):
-            return "what is outside of the array is not zero"
+            return "masked-off elements are not 0 (other=...), and a descriptor loads 0 there"
         tile = self.tile(op.results[0].type, view.ptr, view.mask)
         if tile is None:
             return _NO_TILE
         if tile.base in written:
-            return "the kernel writes to the same array"
+            return "the kernel also stores to this array"
         if _changes_with(tile, op):
-            return "the array is another one in each iteration"
+            return "the base pointer changes in each iteration of the loop"
         wraps = [(d, axis.wrap) for d, axis in enumerate(tile.axes) if axis.wrap is not None]
         if all(only_inside_matters(self.reader, op.results[0], d, limit) for d, limit in wraps):
             return tile
-        return "rows that begin again at the first one are stored"
+        return "rows past the end wrap around (offsets modulo the size), and what they give is stored"
 
     def store_tile(self, op: ir.Operation, accesses: Sequence[ir.Operation]) -> Tile | str | None:
         """The tile of a store whose array nothing else accesses: other accesses would not be ordered after it.
@@ -165,7 +163,7 @@ class _Function:
         if getattr(view.value.type, "rank", 0) < 2:
             return None
         if not _plain(op):
-            return "it says how it is to be cached"
+            return "the store has a cache or eviction modifier"
         tile = self.tile(view.value.type, view.ptr, view.mask)
         if tile is None or any(axis.wrap is not None for axis in tile.axes) or tile.shift.terms:
             return _NO_TILE
@@ -176,7 +174,7 @@ class _Function:
         ]
         if all(o is not None and o.base != tile.base for o in others):
             return tile
-        return "something else accesses the array, or what is not known"
+        return "another access reaches this array, or one through a pointer whose array is unknown"
 
     def tile(self, type_: ir.Type, pointers: ir.Value, mask: ir.Value | None) -> Tile | None:
         """Tile that ``pointers`` under ``mask`` access, if a block copy can access it; None otherwise."""

@@ -157,7 +157,7 @@ def _tell(module: ir.Module, refusal: Refusal) -> None:
     where = source_location(refusal.op.location)
     line = f" (line {where.line})" if where is not None else ""
     logger.info("not specialised: %s%s", refusal.reason, line)
-    declined(WarpSpecialize.name, refusal.op, "no warps of their own copy: {}", refusal.reason)
+    declined(WarpSpecialize.name, refusal.op, "not warp-specialized: {}", refusal.reason)
     module.operation.attributes["ttg.not_specialized"] = ir.StringAttr.get(f"{refusal.reason}{line}")
 
 
