@@ -39,7 +39,7 @@ VENDORS = {
 
 #: import name to distribution, where they differ
 DISTRIBUTIONS = {
-    "cuda": "cuda-bindings",
+    "cuda": "cuda-python",
     "elftools": "pyelftools",
     "hip": "hip-python",
     "ml_dtypes": "ml-dtypes",

@@ -421,7 +421,7 @@ def test_a_driver_without_bindings_is_told(monkeypatch):
     for module in (devices, driver):
         monkeypatch.setattr(module, "driver_present", lambda: True)
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
-    with pytest.warns(PluginWarning, match="driver is there, but cuda-bindings cannot be imported"):
+    with pytest.warns(PluginWarning, match="driver is there, but cuda-python cannot be imported"):
         assert devices.probe() == ()
     forget()
 
@@ -429,4 +429,4 @@ def test_a_driver_without_bindings_is_told(monkeypatch):
 def test_bindings_too_old_for_a_function(fake):
     with pytest.raises(DeviceError, match="no cuNoSuchFunction") as caught:
         driver.call("cuNoSuchFunction")
-    assert "cuda-bindings" in caught.value.remedy
+    assert "cuda-python" in caught.value.remedy

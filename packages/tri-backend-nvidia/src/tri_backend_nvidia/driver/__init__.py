@@ -1,4 +1,4 @@
-"""The CUDA driver's runtime, through cuda-bindings."""
+"""The CUDA driver's runtime, through cuda-python."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 def probe() -> tuple[DeviceInfo, ...]:
     """The devices that the driver shows, in its order; none without a working driver.  Creates no context.
 
-    PluginWarning where the driver is there and cuda-bindings is not.
+    PluginWarning where the driver is there and cuda-python is not.
     """
     if not driver_present():
         return ()

@@ -1,4 +1,4 @@
-"""The one door to the CUDA driver: cuda-bindings, imported when first needed.
+"""The one door to the CUDA driver: cuda-python, imported when first needed.
 
 Every call goes through :func:`call`, which turns the driver's status into a :class:`DeviceError`.
 """
@@ -58,7 +58,7 @@ def driver() -> ModuleType:
         return importlib.import_module("cuda.bindings.driver")
     except ImportError as failure:
         raise DeviceError(
-            f"cuda-bindings cannot be imported: {failure}", remedy="pip install cuda-bindings"
+            f"cuda-python cannot be imported: {failure}", remedy="pip install cuda-python"
         ) from failure
 
 
@@ -75,7 +75,7 @@ def call(name: str, *args: Any) -> Any:
     """Call driver function ``name``: its result (a tuple when there are several); DeviceError when it fails."""
     function = getattr(driver(), name, None)
     if function is None:
-        raise DeviceError(f"these bindings have no {name}", remedy="pip install -U cuda-bindings")
+        raise DeviceError(f"these bindings have no {name}", remedy="pip install -U cuda-python")
     try:
         status, *results = function(*args)
     except RuntimeError as failure:  # how the bindings say that the library lacks the function
