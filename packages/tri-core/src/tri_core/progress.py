@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import sys
 import time
 from types import TracebackType
@@ -72,6 +73,9 @@ class Progress:
             self._next = self._begin + _PERIOD
 
     def _open(self) -> None:
+        is_terminal = getattr(sys.stderr, "isatty", bool)
+        if not is_terminal() and "FORCE_COLOR" not in os.environ:
+            return  # without rich, which takes a tenth of a second to import
         from rich.console import Console
         from rich.progress import Progress as Bar
 
