@@ -1,4 +1,4 @@
-"""Elements that differ, beyond the tolerance of their type or at all."""
+"""Elements that differ, beyond the tolerance of their type or at all; grids as texts."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tri
 import tri.language as tl
 from tri.verifying import trial_of
+from tri.verifying.grids import grid_of
 from tri.verifying.records import Difference, first_difference
+from tri_core.errors import OptionError
 
 
 def test_the_first_element_that_differs() -> None:
@@ -37,3 +40,19 @@ def test_extremes_are_integers_of_the_whole_range() -> None:
     assert {-(2**15), 2**15 - 1, 0, -1} <= set(many["x"].tolist())
     assert np.abs(many["y"]).max() <= 4
     assert (many["x"] == replace(trial, extremes=True).arguments(0)["x"]).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "grid"),
+    [("4, 2", (4, 2)), ("cdiv(M, B)", (3,)), ("M // B * 2 - 1, max(M, 9) % 5", (3, 4)), ("-(-M)", (5,))],
+)
+def test_grids_are_computed_of_parameters(text: str, grid: tuple[int, ...]) -> None:
+    assert grid_of(text, {"M": 5, "B": 2}) == grid
+
+
+@pytest.mark.parametrize(
+    "text", ["many", "", "1, 2, 3, 4", "M / 2", "0", "M // 0", "cdiv(M)", "x", "min(M)", "True"]
+)
+def test_other_texts_are_no_grids(text: str) -> None:
+    with pytest.raises(OptionError, match="no grid"):
+        grid_of(text, {"M": 5, "x": 1.5})

@@ -20,7 +20,7 @@ from tri_core.foreign import Contained, Ended, describe
 if TYPE_CHECKING:
     from tri_core.compiler import IRSource, Source
 
-__all__ = ["parse_options", "read_kernel", "read_source"]
+__all__ = ["parse_options", "read_kernel", "read_source", "read_wrapped"]
 
 
 def read_source(text: str, signature: str) -> Source | IRSource:
@@ -55,13 +55,20 @@ def _is_entry(kernel: JITFunction) -> bool:
 
 def read_kernel(text: str) -> JITFunction:
     """The kernel in ``FILE.py:kernel``, or the only one in ``FILE.py``, without tuning and heuristics around it."""
+    return read_wrapped(text)[0]
+
+
+def read_wrapped(text: str) -> tuple[JITFunction, Any]:
+    """The kernel as :func:`read_kernel` has it, and with what is around it."""
     if text.endswith(".py"):
-        module = _load(Path(text))
-        return _kernel(module, text, _only_kernel(text, module))
-    path, colon, name = text.rpartition(":")
-    if not colon or not path.endswith(".py"):
-        raise OptionError(f"{text} names no kernel", remedy=f"write {text.rstrip(':')}:kernel")
-    return _kernel(_load(Path(path)), path, name)
+        path, module = text, _load(Path(text))
+        name = _only_kernel(text, module)
+    else:
+        path, colon, name = text.rpartition(":")
+        if not colon or not path.endswith(".py"):
+            raise OptionError(f"{text} names no kernel", remedy=f"write {text.rstrip(':')}:kernel")
+        module = _load(Path(path))
+    return _kernel(module, path, name), getattr(module, name)
 
 
 def _load(path: Path) -> ModuleType:

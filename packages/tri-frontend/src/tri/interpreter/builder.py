@@ -6,7 +6,8 @@ It stands where the compiler's :class:`tri.compiler.builder.Builder` stands, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from tri.interpreter.exact import constant as exact_constant
 from tri.interpreter.floats import from_f64
 from tri.interpreter.location import here
 from tri.interpreter.memory import Memory
+from tri.interpreter.observing import observer
 from tri.interpreter.program import E
 from tri.interpreter.regions import REGIONS, Body
 from tri.language import types as t
@@ -88,7 +90,10 @@ class EagerBuilder:
         self.expand = expand
         self.exact = exact
         self._rules = {**RULES, **EXACT_RULES} if exact else RULES
-        self.memory = Memory(self)
+        self._observer = observer()
+        #: names of the ops that ran so far in the region of one that runs
+        self._inside: list[str] | None = None
+        self.memory = Memory(self, self._observer)
         self.grid: tuple[int, int, int] = (1, 1, 1)
         self.program: tuple[int, int, int] = (0, 0, 0)
         #: the code generator's place; the interpreter's is on Python's stack
@@ -111,8 +116,27 @@ class EagerBuilder:
     ) -> list[Array]:
         rule = self._rules.get(name) or _decomposed
         values = [x.handle for x in operands]
-        made = rule(Call(self, name, results, values, [x.type for x in operands], attributes or {}))
-        return [] if made is None else made if isinstance(made, list) else [made]
+        call = Call(self, name, results, values, [x.type for x in operands], attributes or {})
+        if self._inside is not None:
+            self._inside.append(name)
+        with self._within() if rule is _decomposed else nullcontext() as body:
+            made = rule(call)
+        listed = [] if made is None else made if isinstance(made, list) else [made]
+        self._tell(call, listed, body or ())
+        return listed
+
+    def _tell(self, call: Call, results: Sequence[Array], body: Sequence[str]) -> None:
+        if self._observer is not None and self._inside is None:
+            self._observer.computed(self.program, call.name, call.operands, results, call.attributes, body)
+
+    @contextmanager
+    def _within(self) -> Iterator[list[str]]:
+        """The names of the ops inside, of which one op consists and none of which waits for a program."""
+        outer, self._inside = self._inside, []
+        try:
+            yield self._inside
+        finally:
+            self._inside = outer
 
     def create(
         self,
@@ -171,7 +195,9 @@ class EagerBuilder:
 
         types = () if callable(results) else results
         call = Call(self, name, types, values, [x.type for x in operands], attributes or {})
-        made = rule(call, arguments, observed)
+        with self._within() as names:
+            made = rule(call, arguments, observed)
+        self._tell(call, made, names)
         types = results(given[0]) if callable(results) else results
         return [tensor(v, type_) for v, type_ in zip(made, types, strict=True)]
 

@@ -101,6 +101,8 @@ def _unsigned(function: Callable[[Data, Data], Data]) -> _Update:
 
 #: the number of tt.CacheModifier for loads that go to memory each time
 _CV = 7
+#: the numbers of tt.AtomicOp for sums of floats and for exchanges
+_FADD, _XCHG = 5, 10
 #: by the numbers of tt.AtomicOp
 _UPDATES: dict[int, _Update] = {
     1: np.bitwise_and,
@@ -111,7 +113,7 @@ _UPDATES: dict[int, _Update] = {
     7: np.minimum,
     8: _unsigned(np.maximum),
     9: _unsigned(np.minimum),
-    10: lambda old, new: new,
+    _XCHG: lambda old, new: new,
 }
 
 
@@ -127,7 +129,7 @@ def update(
 ) -> Array:
     """Read-modify-write of ``kind``, lane after lane; the old values."""
     float_add = add if machine.exact else _float_add(element)
-    function = float_add if kind == 5 else _UPDATES[kind]
+    function = float_add if kind == _FADD else _UPDATES[kind]
     memory = machine.memory
     old = np.empty(pointers.data.shape, values.dtype)
     old[...] = poison(values.dtype)
@@ -137,7 +139,8 @@ def update(
         for lanes in _rounds(pointers, mask):
             found = memory.load(pointers, element, lanes, None, verb).data
             old[lanes] = found[lanes]
-            memory.store(pointers, np.asarray(function(found, values)), lanes, verb)
+            made = np.asarray(function(found, values))
+            memory.store(pointers, made, lanes, verb, adds=kind == _FADD, commutes=kind not in (_FADD, _XCHG))
     return Array(old)
 
 

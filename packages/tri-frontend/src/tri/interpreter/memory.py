@@ -11,6 +11,7 @@ import numpy as np
 from tri.interpreter.allocations import Allocation, Part
 from tri.interpreter.arrays import Array, Data, numpy_type
 from tri.interpreter.errors import InvalidAccess, OffsetOverflow, OutOfBounds
+from tri.interpreter.observing import Observer
 from tri.interpreter.program import RunningProgram
 from tri.interpreter.races import Races, overwritten
 from tri.interpreter.turns import Turns
@@ -33,8 +34,9 @@ def poison(dtype: np.dtype[Any]) -> Data:
 class Memory:
     """All that a launch can reach."""
 
-    def __init__(self, machine: RunningProgram) -> None:
+    def __init__(self, machine: RunningProgram, observer: Observer | None = None) -> None:
         self.machine = machine
+        self._observer = observer
         self.allocations: list[Allocation] = []
         #: whether stores are checked for lanes that overwrite each other, and what programs do to each other
         self.checks_stores = False
@@ -76,8 +78,17 @@ class Memory:
                 values[part.lanes] = part.target.read(part.offsets, dtype)
         return Array(values)
 
-    def store(self, pointers: Array, values: Data, mask: Data | None, verb: str = "store") -> None:
-        """Put ``values`` at ``pointers`` where ``mask``."""
+    def store(
+        self,
+        pointers: Array,
+        values: Data,
+        mask: Data | None,
+        verb: str = "store",
+        *,
+        adds: bool = False,
+        commutes: bool = False,
+    ) -> None:
+        """Put ``values`` at ``pointers`` where ``mask``, for an atomic that ``adds`` floats or ``commutes`` too."""
         for part in self.parts(pointers, mask, values.dtype.itemsize, verb):
             self.check_writable(part, verb)
             given = np.asarray(values if part.lanes is None else values[part.lanes])
@@ -85,6 +96,8 @@ class Memory:
                 self.races.write(part, part.target.read(part.offsets, given.dtype), given)
             if self.turns is not None and (verb == "store" or self._differs(part, given)):
                 self.turns.changes += 1
+            if self._observer is not None:
+                self._observer.stored(self.machine.program, part, given, adds=adds, commutes=commutes)
             part.target.write(part.offsets, given)
             if self.checks_stores and given.ndim and not (self.races and self.races.in_atomic):
                 overwritten(self.machine, part, given)

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from tri.verifying.inputs import Trial, trial_of
+from tri.verifying.invariance import verify_invariance
 from tri.verifying.judging import Report, verify
 from tri.verifying.records import Difference, Finding
+from tri.verifying.settings import Setting, settings_of
 
-__all__ = ["Difference", "Finding", "Report", "Trial", "trial_of", "verify"]
+__all__ = [
+    "Difference",
+    "Finding",
+    "Report",
+    "Setting",
+    "Trial",
+    "settings_of",
+    "trial_of",
+    "verify",
+    "verify_invariance",
+]

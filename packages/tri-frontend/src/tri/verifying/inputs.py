@@ -29,6 +29,7 @@ class Trial:
     ``types``: of the parameters that are no constexprs, by name, as signatures have them; ``constants``: the others; ``values``: of scalars.
     Arrays have ``size`` elements: whole numbers of ``low`` to ``high``, never 0, so that few sums are rounded and none is divided by 0.
     With ``exact`` floats are any bits: integers modulo a power of two (:mod:`tri_core.ring`).
+    With ``fractions`` floats are of the normal distribution: a sum shows in which order it was made.
     With ``extremes`` integers are of the whole range of their type, and many of them at its ends and around 0.
     """
 
@@ -42,6 +43,7 @@ class Trial:
     high: int = 4
     extremes: bool = False
     exact: bool = False
+    fractions: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def arguments(self, seed: int) -> dict[str, Any]:
@@ -52,8 +54,17 @@ class Trial:
             if type_.startswith("*"):
                 made[name] = self._array(type_.removeprefix("*").removeprefix("k"), random)
             else:
-                made[name] = self.values.get(name, 1.0 if "f" in type_ else _INTEGER)
+                made[name] = self.scalar(name)
         return made
+
+    def scalar(self, name: str) -> Any:
+        """The value of scalar parameter ``name``."""
+        return self.values.get(name, 1.0 if "f" in self.types[name] else _INTEGER)
+
+    def numbers(self) -> dict[str, Any]:
+        """Scalars and constexprs by name: what a grid may be computed from."""
+        scalars = {name: self.scalar(name) for name, type_ in self.types.items() if not type_.startswith("*")}
+        return {**self.constants, **scalars}
 
     def launch(self, arguments: Mapping[str, Any]) -> None:
         """Run it on whatever target is chosen, on ``arguments``, which are written in place."""
@@ -61,10 +72,12 @@ class Trial:
 
     def _array(self, type_: str, random: np.random.Generator) -> npt.NDArray[Any]:
         dtype = _dtype(type_)
-        numbers = random.integers(self.low, self.high, self.size)
+        numbers: npt.NDArray[Any] = random.integers(self.low, self.high, self.size)
         numbers += numbers >= 0 if self.low < 0 else 0  # every number but 0
         if dtype.kind in "iub":
             numbers = np.abs(numbers)  # many are places or sizes
+        if self.fractions and dtype.kind not in "iub":
+            numbers = random.standard_normal(self.size)
         if self.extremes and dtype.kind in "iu":
             numbers = _extremes(dtype, self.size, random)
         memory = np.empty(self.size * dtype.itemsize + _ALIGNMENT, np.uint8)

@@ -13,9 +13,9 @@ from tri_core.lazy_dataclasses import dataclass
 __all__ = ["TOLERANCES", "Arrays", "Difference", "Finding", "Verdict", "first_difference"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-#: ``rounding``: other bits, within the tolerance; ``undefined``: the kernel or its inputs mean nothing; ``refused``: the level cannot
-#: run the kernel, so nothing is known of it
-Verdict = Literal["equal", "rounding", "wrong", "undefined", "refused"]
+#: ``rounding``: other bits, within the tolerance; ``differs``: other bits than with another setting; ``undefined``: the kernel or its
+#: inputs mean nothing; ``refused``: the level cannot run the kernel, so nothing is known of it
+Verdict = Literal["equal", "rounding", "wrong", "differs", "undefined", "refused"]
 #: of an element, or of the largest divided by ``_SMALL``, by bits of the fraction of its type
 TOLERANCES = {52: 1e-9, 23: 1e-4, 10: 5e-3, 7: 3e-2}
 _COARSE = 0.13
@@ -43,7 +43,8 @@ class Finding:
     """Run of ``level`` on the inputs of ``seed``.
 
     ``difference`` is the first element that differs.  ``step`` is the pass with which it differs first (empty: none was looked for or
-    found), ``change`` what that pass did to the module there, ``reason`` what an error says.
+    found), ``change`` what that pass did to the module there, ``reason`` what an error says.  ``setting``: values of arguments and options, where
+    several are run; ``step`` is then the op by which elements differ, ``change`` that op as it was compiled for both.
     """
 
     level: str
@@ -53,10 +54,12 @@ class Finding:
     step: str = ""
     change: str = ""
     reason: str = ""
+    setting: str = ""
 
     def __str__(self) -> str:
         """A few lines, the first with level and verdict."""
-        lines = [f"{self.level}, seed {self.seed}: {self.verdict}"]
+        setting = f"{self.setting}, " if self.setting else ""
+        lines = [f"{self.level}, {setting}seed {self.seed}: {self.verdict}"]
         lines += [f"  {self.difference}"] if self.difference is not None else []
         lines += [f"  first with {self.step}"] if self.step else []
         lines += [f"    {line}" for line in self.change.splitlines()]
