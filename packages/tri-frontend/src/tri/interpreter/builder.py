@@ -117,12 +117,16 @@ class EagerBuilder:
         rule = self._rules.get(name) or _decomposed
         values = [x.handle for x in operands]
         call = Call(self, name, results, values, [x.type for x in operands], attributes or {})
+        made = rule(call) if self._observer is None else self._observed(rule, call)
+        return [] if made is None else made if isinstance(made, list) else [made]
+
+    def _observed(self, rule: Rule, call: Call) -> list[Array]:
         if self._inside is not None:
-            self._inside.append(name)
-        with self._within() if rule is _decomposed else nullcontext() as body:
+            self._inside.append(call.name)
+        with self._within() if rule is _decomposed else nullcontext(()) as body:
             made = rule(call)
         listed = [] if made is None else made if isinstance(made, list) else [made]
-        self._tell(call, listed, body or ())
+        self._tell(call, listed, body)
         return listed
 
     def _tell(self, call: Call, results: Sequence[Array], body: Sequence[str]) -> None:

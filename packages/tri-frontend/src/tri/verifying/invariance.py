@@ -39,8 +39,10 @@ def verify_invariance(
     findings: list[Finding] = []
     for seed in seeds:
         stores = [(each, _stores(each, seed)) for each in settings]
+        findings += [each for _, each in stores if isinstance(each, Finding)]
+        known = [(setting, each) for setting, each in stores if isinstance(each, Writers)]
         for target in targets:
-            findings += _Comparison(levels_of(target)[0], seed).findings(stores)
+            findings += _Comparison(levels_of(target)[0], seed).findings(known)
     return Report(tuple(findings))
 
 
@@ -79,12 +81,9 @@ class _Comparison:
     elements: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
     stored_by: dict[str, npt.NDArray[np.int64]] = field(default_factory=dict)
 
-    def findings(self, settings: Sequence[tuple[Setting, Writers | Finding]]) -> Iterator[Finding]:
+    def findings(self, settings: Sequence[tuple[Setting, Writers]]) -> Iterator[Finding]:
         """One for each that is compared, or cannot be."""
         for setting, writers in settings:
-            if isinstance(writers, Finding):
-                yield writers
-                continue
             made = ran(setting.trial, self.level, self.seed)
             if isinstance(made, Finding):
                 yield replace(made, setting=setting.name)
