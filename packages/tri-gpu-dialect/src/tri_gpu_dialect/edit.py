@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tri_core.api import VerificationError
 from tri_core.dialects.tt import FuncOp
-from tri_core.ir.effects import ASYNC, READ_GLOBAL, WRITE_SHARED, Effects
+from tri_core.ir.effects import ASYNC, READ_GLOBAL, READ_SHARED, WRITE_DESCRIBED, WRITE_SHARED, Effects
 from tri_core.ir.markers import STAGES
 from tri_core.ir.regions import is_loop
 from tri_core.ir.rewriting import terminator
@@ -35,6 +35,7 @@ __all__ = [
     "make",
     "module_int",
     "number_of_module",
+    "reads_beside",
     "retyped",
     "set_encoding",
     "stages_of",
@@ -55,6 +56,16 @@ def copies_to_shared(op: ir.Operation) -> bool:
     completes.
     """
     return Effects.declared_by(op.name) == frozenset({READ_GLOBAL, WRITE_SHARED, ASYNC})
+
+
+def reads_beside(op: ir.Operation) -> bool:
+    """True if ``op`` declares that it starts, for the multiplier, reads of shared memory that go on beside the program."""
+    declared = Effects.declared_by(op.name)
+    return (
+        declared is not None
+        and {READ_SHARED, ASYNC} <= declared
+        and declared.isdisjoint({WRITE_SHARED, WRITE_DESCRIBED})
+    )
 
 
 def functions(module: ir.Module) -> Iterator[ir.Operation]:

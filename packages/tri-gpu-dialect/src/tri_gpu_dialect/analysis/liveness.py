@@ -13,7 +13,8 @@ Rings of blocks (``ttg.awaited``) live shorter.  Partitions only copy into them,
 nobody else reads them: after the default region's last use nothing is under way there, and the bytes are its own again.  To what
 other partitions have they are always in use.
 
-Dots that run on their own read their buffers until they are waited for.
+Dots that run on their own, and copies for them, read their buffers until they are waited for; those onto a memory of a vendor's until
+a barrier in memory is, and as it is not known which one tells of them, until the last.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Protocol
 
+from tri_core.ir.dots import Dot
 from tri_core.ir.regions import is_control, is_loop, region_blocks
 from tri_core.ir.views import isa
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases, allocates_shared
-from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
+from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import WaitBarrierOp, WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.dialect.markers import AWAITED
 from tri_gpu_dialect.dialect.partitions import default_block, partition_blocks
-from tri_gpu_dialect.edit import terminator
+from tri_gpu_dialect.edit import reads_beside, terminator
 
 __all__ = ["Buffer", "Lives", "ScratchNeeds", "buffers", "lives"]
 
@@ -113,8 +116,9 @@ class _Liveness:
     allocated: dict[int, Buffer] = field(default_factory=dict)
     scratches: list[Buffer] = field(default_factory=list)
     partition: int | None = None
-    #: buffers that dots may be reading
+    #: buffers that dots, or copies for them, may be reading; and those of them whose end a barrier in memory tells
     under_way: set[int] = field(default_factory=set)
+    told: set[int] = field(default_factory=set)
     spans: dict[ir.Operation, tuple[int, int]] = field(default_factory=dict)
 
     def block(self, block: ir.Block) -> None:
@@ -125,7 +129,10 @@ class _Liveness:
 
     def op(self, op: ir.Operation) -> None:
         for index in self.used(op):
-            self.touch(index, is_dot=isa(op, WarpGroupDotOp))
+            if self.touch(index) and reads_beside(op):
+                self.under_way.add(index)
+                if not isa(op, WarpGroupDotOp) or isinstance(Dot(op).c.type, MemDescType):
+                    self.told.add(index)
         if len(op.regions) and self.control(op):
             return
         if allocates_shared(op):
@@ -136,6 +143,9 @@ class _Liveness:
             )
         elif isa(op, WarpGroupDotWaitOp):
             self.dots_done(op)
+        elif isa(op, WaitBarrierOp):
+            for index in self.told:
+                self.touch(index)
         elif size := self.scratch.bytes(op):
             alignment = self.scratch.alignment(op)
             self.scratches.append(Buffer(op, self.number, self.number, size, alignment, self.partition))
@@ -158,15 +168,15 @@ class _Liveness:
         of = self.aliases.of
         return [index for value in op.operands if value in of for index in of[value]] if of else []
 
-    def touch(self, index: int, *, is_dot: bool = False) -> None:
+    def touch(self, index: int) -> bool:
+        """The buffer lives up to here; False if it is none whose life ends by that."""
         buffer = self.allocated.get(index)
         if buffer is None or (buffer.awaited and self.partition):
-            return
+            return False
         buffer.end = max(buffer.end, self.number)
         for loop in self.loops:
             loop.touched.add(index)
-        if is_dot:
-            self.under_way.add(index)
+        return True
 
     def dots_done(self, wait: ir.Operation) -> None:
         """Until here, dots have read."""
@@ -174,6 +184,7 @@ class _Liveness:
             self.touch(index)
         if ir.IntegerAttr(wait.attributes["pendings"]).value == 0:
             self.under_way.clear()
+            self.told.clear()
 
     def loop(self, op: ir.Operation) -> None:
         loop = _Loop(self.number)

@@ -10,7 +10,7 @@ for its phase: no barrier follows.
 The regions of a ``ttg.warp_specialize`` are gone through one by one: what one does to the memory of another is ordered by barriers in
 memory, which are the program's matter.
 
-What ordinary code wrote is seen by copies between descriptors and buffers, and by dots that run on their own, only after
+What ordinary code wrote is seen by copies between descriptors and buffers, and by dots (and copies for them) that run on their own, only after
 ``ttng.fence_async_shared`` *and* a barrier.  Where neither stands, both are put in.
 
 The same the other way round: copies from descriptors overtake ordinary loads under way, which a barrier does not hold up.  So whoever
@@ -46,7 +46,7 @@ from tri_gpu_dialect.dialect import (
     WarpSpecializeOp,
 )
 from tri_gpu_dialect.dialect.ordered_barriers import drop_ordered_barriers
-from tri_gpu_dialect.edit import block_ops, i32_attribute
+from tri_gpu_dialect.edit import block_ops, i32_attribute, reads_beside
 from tri_gpu_dialect.transforms.memory.hazards import (
     NONE,
     Accesses,
@@ -138,7 +138,7 @@ class ProxyOrdering(Ordering):
     @classmethod
     def concerns(cls, op: ir.Operation) -> bool:
         """See :class:`Ordering`."""
-        return isa(op, *_CONCERNED)
+        return isa(op, *_CONCERNED) or reads_beside(op)
 
     def state(self, pending: Pending) -> _Proxies:
         """Pending accesses that concern it."""
@@ -199,7 +199,7 @@ class ProxyOrdering(Ordering):
             return pending
         if isa(op, AsyncCopyLocalToDescriptorOp):
             return self._with(pending, leaving=state.leaving | own.reads)
-        if isa(op, WarpGroupDotOp):
+        if reads_beside(op):
             return self._with(pending.accessed(own), under_way=state.under_way | own.reads)
         if isa(op, *_BY_ONE):
             return self._with(pending, begun=state.begun | own.writes, unfenced=state.unfenced | own.writes)
@@ -260,7 +260,7 @@ def _seen_by_proxy(op: ir.Operation, own: Accesses) -> Ranges:
     """Of what ``op`` accesses, what copies or dots do; a copy's barrier in memory is among its reads, and needs no fence."""
     if isa(op, AsyncCopyDescriptorToLocalOp):
         return own.writes
-    return own.reads if isa(op, AsyncCopyLocalToDescriptorOp, WarpGroupDotOp) else NONE
+    return own.reads if isa(op, AsyncCopyLocalToDescriptorOp) or reads_beside(op) else NONE
 
 
 def _waits_for_all(op: ir.Operation) -> bool:

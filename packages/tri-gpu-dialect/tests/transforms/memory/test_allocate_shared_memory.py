@@ -270,3 +270,29 @@ def test_a_ring_is_in_use_through_a_loop(context: StageContext) -> None:
 
 def test_partitions_have_no_memory_of_rings(context: StageContext) -> None:
     assert allocated(ring(READ_RING, partition=TILE), context, apart=0)[1] == 16384
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_operands_of_a_dot_onto_memory_live_until_the_last_barrier_is_waited_for(context, told: bool) -> None:
+    """A barrier in memory tells its end, and which one is not known."""
+    square, bar = (
+        MemDescType.of(shape, kind, SwizzledShared(1, 1, 1, order).to_attr(), mutable=True)
+        for shape, kind, order in (
+            ((32, 32), ir.F32Type.get(), (1, 0)),
+            ((1,), ir.IntegerType.get_signless(64), (0,)),
+        )
+    )
+    body = both(
+        f'%bar = "ttg.local_alloc"() : () -> {bar}',
+        '%sums = "ttg.local_alloc"() : () -> MEM',
+        '%a = "ttg.local_alloc"() : () -> MEM',
+        f'%b = "ttg.local_alloc"() : () -> {square}',
+        '%d = "ttg.warp_group_dot"(%a, %b, %sums, %c) {inputPrecision = 0 : i32} : '
+        f"(MEM, {square}, MEM, i1) -> MEM",
+        ALLOC.format("next"),
+        LOAD.format("next"),
+        f'"ttg.wait_barrier"(%bar, %n) : ({bar}, i32) -> ()' if told else "",
+        '%r = "ttg.local_load"(%sums) : (MEM) -> TENSOR',
+    )
+    (_, _, a, _, later), _ = allocated(body, context, apart=0)
+    assert (later != a) == told
