@@ -7,12 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tri_backend_nvidia.mma import NvmmaShared
+from tri_backend_nvidia.mma.memory import FourBitShared
 from tri_core import mlir, text
-from tri_core.errors import VerificationError
+from tri_core.errors import Unsupported, VerificationError
 from tri_core.mlir import ir
 from tri_core.plugins import manager
 from tri_gpu_dialect.encodings import Blocked, decode
 from tri_gpu_dialect.layouts import OFFSET, bank_conflicts, layout_for
+from tri_gpu_dialect.plans.views import permuted
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -152,3 +154,16 @@ def test_dots_that_run_on_their_own_are_read_and_printed() -> None:
 def test_malformed_dots_are_refused(changed: str, message: str) -> None:
     with pytest.raises(VerificationError, match=message):
         mlir.verify(text.parse_module(changed, "dot.ttgir"))
+
+
+@pytest.mark.parametrize("encoding", [NvmmaShared(64, False, 8), FourBitShared(64, False)])
+def test_rows_keep_their_elements_where_the_last_two_dimensions_change_places(encoding) -> None:  # type: ignore[no-untyped-def]
+    turned = encoding.permuted((0, 2, 1))
+    assert turned.transposed
+    assert turned == encoding.permuted((1, 0))
+    assert encoding.permuted((0, 1, 2)) == encoding
+    shape = (2, 16, 64)
+    straight = layout_for(encoding, shape)
+    assert permuted(straight, (0, 2, 1)) == layout_for(turned, (2, 64, 16))
+    with pytest.raises(Unsupported, match="permuted"):
+        encoding.permuted((0, 3, 2, 1, 4))

@@ -31,6 +31,12 @@ _PIECE = 16
 _BOX = 256
 
 
+def _swaps(order: Shape) -> bool:
+    """True if the last two dimensions change places, and no others."""
+    rank = len(order)
+    return rank > 1 and tuple(order) == (*range(rank - 2), rank - 1, rank - 2)
+
+
 @encoding(TTNG, "nvmma_shared", keys={"cga_layout": "CGALayout"})
 @dataclass(frozen=True)
 class NvmmaShared(SharedEncoding):
@@ -60,10 +66,10 @@ class NvmmaShared(SharedEncoding):
         return cls(fitting[0] if fitting else 0, transposed, bits)
 
     def permuted(self, order: Shape) -> "NvmmaShared":
-        """Rows run along the same elements."""
-        blocks = permuted(self.cga_layout, order)
-        transposed = tuple(order) != (0, 1)
-        return replace(self, transposed=not self.transposed, cga_layout=blocks) if transposed else self
+        """Rows run along the same elements; Unsupported unless the last two dimensions alone change places."""
+        if not _swaps(order):
+            return self if tuple(order) == tuple(range(len(order))) else super().permuted(order)  # type: ignore[return-value]  # raises
+        return replace(self, transposed=not self.transposed, cga_layout=permuted(self.cga_layout, order))
 
     @property
     def blocks(self) -> int:
@@ -144,9 +150,10 @@ class FourBitShared(SharedEncoding):
         return cls(fitting[0], transposed) if fitting else None
 
     def permuted(self, order: Shape) -> "FourBitShared":
-        """Rows run along the same elements."""
-        transposed = tuple(order) != (0, 1)
-        return replace(self, transposed=not self.transposed) if transposed else self
+        """Rows run along the same elements; Unsupported unless the last two dimensions alone change places."""
+        if not _swaps(order):
+            return self if tuple(order) == tuple(range(len(order))) else super().permuted(order)  # type: ignore[return-value]  # raises
+        return replace(self, transposed=not self.transposed)
 
     @property
     def padding(self) -> tuple[tuple[int, int], ...]:

@@ -15,9 +15,10 @@ from tri.language import builtin
 from tri.language import types as t
 from tri.language.casts import convert, value_of
 from tri.language.tensor import dimensions, tensor
-from tri_core.errors import CompilationError
+from tri_core.errors import CompilationError, Unsupported
 from tri_gpu_dialect.layouts import layout_for
 from tri_gpu_dialect.layouts.encoding import MALFORMED
+from tri_gpu_dialect.plans.views import permuted
 
 __all__ = ["allocate_shared_memory", "shared_memory_descriptor"]
 
@@ -162,7 +163,7 @@ class shared_memory_descriptor(memory_descriptor):
         shape = tuple(kind.shape[d] for d in order)
         batch = len(kind.alloc_shape) - len(kind.shape)
         whole = (*kind.alloc_shape[:batch], *(kind.alloc_shape[batch + d] for d in order))
-        layout = layout_of(kind.layout.encoding().permuted(order))
+        layout = _permuted(kind, order)
         type_ = shared_memory_descriptor_type(kind.element_ty, shape, layout, whole)
         attributes = {"order": b.i32_array(order)}
         return shared_memory_descriptor(
@@ -210,6 +211,18 @@ class shared_memory_descriptor(memory_descriptor):
     def _keep_alive(self, *, _semantic: Builder) -> None:
         """Keep the buffer's memory to itself up to here."""
         of_gluon(_semantic, "_keep_alive").create("ttg.local_dealloc", operands=[self.handle])
+
+
+def _permuted(kind: shared_memory_descriptor_type, order: Shape) -> SharedLayout:
+    """The layout of ``kind`` seen with its dimensions in ``order``, written out where no other name is left for it."""
+    encoding = kind.layout.encoding()
+    try:
+        found = layout_of(encoding.permuted(order))
+    except Unsupported:
+        linear = layout_for(encoding, kind.alloc_shape[-len(order) :])
+        found = linear_record(permuted(linear, order))
+    assert isinstance(found, SharedLayout)
+    return found
 
 
 def _check_registers(layout: Any, name: str) -> None:
