@@ -11,10 +11,11 @@ from tri_backend_nvidia.mma.memory import FourBitShared, NvmmaShared
 from tri_backend_nvidia.scaled_dots import AccelerateDotScaled
 from tri_backend_nvidia.tcgen05.scaled import operand_memory
 from tri_backend_nvidia.tcgen05.scaled_table import ROWS, ScaledDots
-from tri_backend_nvidia.tcgen05.scales import ScalesShared, TensorMemoryScales
+from tri_backend_nvidia.tcgen05.scales import ScalesShared, TensorMemoryScales, are_copied_as
 from tri_core.dialects.tt.enums import ScaleDotElemType
 from tri_core.testing import filecheck
-from tri_gpu_dialect.layouts import layout_for
+from tri_gpu_dialect.encodings import SwizzledShared
+from tri_gpu_dialect.layouts import LinearLayout, layout_for
 from tri_gpu_dialect.layouts.shared import pad_offset, padded_size
 
 SETTINGS = settings(deadline=None, max_examples=40)
@@ -49,6 +50,37 @@ def test_scales_lie_in_tensor_memory_as_matmuls_read_them(
     assert byte == group % 4
     assert column == group // 4 * max(rows // 32, 4) + row // 32
     assert column < encoding.columns((rows, groups))
+
+
+@given(rows=ROW_COUNTS, groups=GROUPS, warps=st.sampled_from([4, 8, 16]), data=st.data())
+@SETTINGS
+def test_scales_in_registers_are_those_of_the_lane(
+    rows: int, groups: int, warps: int, data: st.DataObject
+) -> None:
+    """Each of four warps has every scale, row i in lane i % 32, and what shares a column in one thread; more warps part them."""
+    encoding = TensorMemoryScales()
+    layout = encoding.registers((rows, groups), warps)
+    row, group = data.draw(st.integers(0, rows - 1)), data.draw(st.integers(0, groups - 1))
+    first = layout.pseudo_invert().apply({"dim0": row, "dim1": group})
+    assert first["lane"] == row % 32
+    word = layout.pseudo_invert().apply({"dim0": row, "dim1": group // 4 * 4})
+    assert (word["warp"], word["register"]) == (first["warp"], first["register"] // 4 * 4)
+    for quarter in range(4):
+        assert layout.apply({**first, "warp": first["warp"] ^ quarter}) == {"dim0": row, "dim1": group}
+    blocks = rows // 32 * groups // 4
+    assert layout.in_sizes["register"] == 4 * max(blocks // (warps // 4), 1)
+
+
+def test_what_copies_take() -> None:
+    shape = (256, 8)
+    taken = layout_for(ScalesShared(), shape)
+    assert are_copied_as(taken, shape)
+    assert are_copied_as(taken, (128, 4))  # a part
+    assert not are_copied_as(taken, (64, 8))  # less than a copy
+    assert not are_copied_as(layout_for(SwizzledShared(1, 1, 1, (1, 0)), shape), shape)
+    swapped = [*taken.bases["offset"]]
+    swapped[8], swapped[9] = swapped[9], swapped[8]  # rows of two blocks alternate
+    assert not are_copied_as(LinearLayout.from_bases({"offset": swapped}, {"dim0": 256, "dim1": 8}), shape)
 
 
 @given(

@@ -29,6 +29,7 @@ SYNTAX = DialectSyntax(
         "ttng.tmem_view": op("%slot{} : ^slot -> ^result"),
         "ttng.tmem_index": op("%src[%index]{} : ^src -> ^result", "index=i32"),
         "ttng.tmem_load": op("%src{} : ^src -> ^result"),
+        "ttng.tmem_copy": op("%src, %dst{} : ^src -> ^dst"),
         "ttng.tmem_store": op("%src, %dst{} : ^src -> ^dst"),
         "ttng.tc_gen5_commit": op("%barrier{} : ^barrier"),
     },

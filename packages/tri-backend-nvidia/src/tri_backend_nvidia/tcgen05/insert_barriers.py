@@ -1,4 +1,4 @@
-"""Has all threads synchronise before a dot whose accumulator is in tensor memory: one thread starts it, for all.
+"""Has all threads synchronise before a dot whose accumulator is in tensor memory, or a copy to it: one thread starts it, for all.
 
 What the others stored in the accumulator, and loaded from what was in its place, is done then; and nobody is so far behind that
 a phase that it waits for is loop-carried again (:mod:`completion`).  Runs last: barriers that are there
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tri_backend_nvidia.tcgen05.ops import TensorMemoryIndexOp
+from tri_backend_nvidia.tcgen05.ops import TensorMemoryCopyOp, TensorMemoryIndexOp
 from tri_core.api import Pass, StageContext
 from tri_core.ir.dots import Dot
 from tri_core.ir.views import isa
@@ -33,18 +33,27 @@ class InsertTcgen05Barriers(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Insert ``ttg.barrier`` ops."""
         for function in functions(module):
-            for dot in [op for op in all_ops(function) if isa(op, WarpGroupDotOp)]:
-                if isinstance(Dot(dot).c.type, MemDescType) and not _have_met(dot):
-                    barrier(ir.InsertionPoint(dot), dot.location, SHARED)
+            for op in [op for op in all_ops(function) if _is_by_one(op)]:
+                if not _have_met(op):
+                    barrier(ir.InsertionPoint(op), op.location, SHARED)
 
 
-def _have_met(dot: ir.Operation) -> bool:
-    """True if a barrier precedes ``dot``, and no access that it has to order lies between."""
-    ops = block_ops(dot.block)
-    for op in reversed(ops[: ops.index(dot)]):
+def _is_by_one(op: ir.Operation) -> bool:
+    """True if one thread starts ``op`` for all."""
+    if isa(op, WarpGroupDotOp):
+        return isinstance(Dot(op).c.type, MemDescType)
+    return isa(op, TensorMemoryCopyOp)
+
+
+def _have_met(started: ir.Operation) -> bool:
+    """True if a barrier precedes ``started``, and no access that it has to order lies between."""
+    ops = block_ops(started.block)
+    for op in reversed(ops[: ops.index(started)]):
         if isa(op, BarrierOp):
             return bool(ir.IntegerAttr(op.attributes["addrSpace"]).value & SHARED)
-        if isa(op, TensorMemoryIndexOp):
+        if isa(
+            op, TensorMemoryIndexOp, TensorMemoryCopyOp
+        ):  # copies are the same thread's, which goes in order
             continue
         if len(op.regions) or isa(op, WarpGroupDotOp, WarpGroupDotWaitOp) or op.name.startswith("ttng.tmem_"):
             return False

@@ -15,6 +15,7 @@ from tri_core.mlir import ext, ir
 __all__ = [
     "CommitOp",
     "TensorMemoryAllocOp",
+    "TensorMemoryCopyOp",
     "TensorMemoryDeallocOp",
     "TensorMemoryIndexOp",
     "TensorMemoryLoadOp",
@@ -97,6 +98,20 @@ class TensorMemoryStoreOp(
     TTNG.Operation, name="tmem_store", traits=[Effects(Effect("write", _TENSOR_MEMORY))]
 ):
     """An accumulator, in ``#ttng.tensor_memory_rows``, written to tensor memory."""
+
+    src: _In
+    dst: _In
+
+
+class TensorMemoryCopyOp(
+    TTNG.Operation,
+    name="tmem_copy",
+    traits=[Effects(READ_SHARED.on("src"), Effect("write", _TENSOR_MEMORY), ASYNC)],
+):
+    """Starts the copy of scales from shared memory to tensor memory, in order with the dots of the thread that starts them.
+
+    The program goes on: ``src`` must stay until a commit behind it has arrived.
+    """
 
     src: _In
     dst: _In

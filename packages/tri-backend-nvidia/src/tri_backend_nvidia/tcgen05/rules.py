@@ -21,6 +21,7 @@ from tri_backend_nvidia.mma.memory import ATOM_ROWS, FourBitShared, NvmmaShared
 from tri_backend_nvidia.mma.table import PTX_TYPES
 from tri_backend_nvidia.tcgen05 import ops
 from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, COLUMN, GROUP_WARPS, ROW, TensorMemory
+from tri_backend_nvidia.tcgen05.scales import TensorMemoryScales
 from tri_backend_nvidia.tcgen05.tmem_operands import TensorMemoryOperand
 from tri_core.api import Target, Unsupported
 from tri_core.ir.views import cast
@@ -54,6 +55,8 @@ _CONSTANT, _SWIZZLE = 1 << 14, {128: 2 << 29, 64: 4 << 29, 32: 6 << 29}
 _KINDS = {"f16": "f16", "bf16": "f16", "tf32": "tf32", "s8": "i8", "e4m3": "f8f6f4", "e5m2": "f8f6f4"}
 #: columns that one instruction moves to or from registers, at most
 _WIDEST = 64
+#: bits of the number of a warp in a group that shares the lanes
+_GROUP_BITS = GROUP_WARPS.bit_length() - 1
 #: bytes along k of one instruction
 K_BYTES = 32
 
@@ -158,8 +161,8 @@ class _Moves:
     def of(cls, tensor: ir.Type, buffer: ir.Type) -> _Moves:
         shape = tuple(tensor.shape)
         encoding = decode(buffer.encoding)
-        assert isinstance(encoding, TensorMemory | TensorMemoryOperand)
-        per = encoding.per_column if isinstance(encoding, TensorMemoryOperand) else 1
+        assert isinstance(encoding, TensorMemory | TensorMemoryOperand | TensorMemoryScales)
+        per = 1 if isinstance(encoding, TensorMemory) else encoding.per_column
         places = layout_for(encoding, shape).pseudo_invert()
         registers = layout_for(decode(tensor.encoding), shape)
 
@@ -170,6 +173,8 @@ class _Moves:
         lanes = [place(basis) for basis in registers.bases[LANE]]
         warps = [place(basis) for basis in registers.bases[WARP]]
         own = [(1 << i, 0) for i in range(BLOCK_M.bit_length() - 1)]
+        if isinstance(encoding, TensorMemoryScales):  # each quarter has the same
+            own[5:] = [(0, 0), (0, 0)]
         if [*lanes, *warps[:2]] != own or any(row or c % per for row, c in warps[2:]):
             raise Unsupported(f"{tensor} in tensor memory", remedy="use #ttng.tensor_memory_rows")
         elements: dict[int, int] = {}
@@ -178,6 +183,10 @@ class _Moves:
             row, element = place(registers.unpack_out(image))
             assert row == 0
             same[register] = elements.setdefault(element, register)
+        if any(each - each % per + i not in elements for each in elements for i in range(per)):
+            raise Unsupported(
+                f"{tensor} in tensor memory", remedy="let a thread have all elements of a column"
+            )
         packs = {
             elements[first]: tuple(elements[first + i] for i in range(per))
             for first in elements
@@ -186,6 +195,12 @@ class _Moves:
         columns = {first // per: register for first, register in elements.items() if first % per == 0}
         bases = [(0,), (0,), *[(c // per,) for _, c in warps[2:]]]
         return cls(_runs(columns), LinearLayout.from_bases({WARP: bases}, ["column"]), same, packs)
+
+    @property
+    def idle(self) -> int:
+        """The bits of a warp's number that are set in those that have what another has, of the same lanes."""
+        bases = self.moved.bases[WARP]
+        return sum(1 << i for i, basis in enumerate(bases) if i >= _GROUP_BITS and not any(basis))
 
     def address(self, ctx: Lowering, base: ir.Value) -> ir.Value:
         """Of the first column of this warp's lanes."""
@@ -241,18 +256,25 @@ def load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def store(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttng.tmem_store``; elements of less than 32 bits are packed."""
+    """``ttng.tmem_store``; elements of less than 32 bits are packed, and of warps that have the same one stores."""
     b, (source, destination) = ctx.b, op.operands
     moves = _Moves.of(source.type, destination.type)
     base = moves.address(ctx, ctx.expect(destination, TensorMemoryBuffer).address)
     given = ctx.registers(source)
-    for column, registers in moves.runs:
-        words = [
-            b.bitcast(_packed(b, [given[each] for each in moves.packs[register]]), b.i32)
-            for register in registers
-        ]
-        TensorMemoryStoreOp.build([b.add(base, b.int_(column)), *words])
-    _wait("st", [])
+
+    def stores() -> None:
+        for column, registers in moves.runs:
+            words = [
+                b.bitcast(_packed(b, [given[each] for each in moves.packs[register]]), b.i32)
+                for register in registers
+            ]
+            TensorMemoryStoreOp.build([b.add(base, b.int_(column)), *words])
+        _wait("st", [])
+
+    if moves.idle:
+        b.if_(b.cmp("eq", b.and_(ctx.warp, b.int_(moves.idle)), b.int_(0)), stores)
+    else:
+        stores()
     fence("before_thread_sync")
     return []
 

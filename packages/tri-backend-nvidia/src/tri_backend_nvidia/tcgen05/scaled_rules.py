@@ -22,7 +22,7 @@ from tri_backend_nvidia.tcgen05.rules import (
     fence,
     first_thread,
 )
-from tri_backend_nvidia.tcgen05.scaled_table import ROWS
+from tri_backend_nvidia.tcgen05.scaled_table import row_for
 from tri_backend_nvidia.tcgen05.scales import BLOCK_ROWS, WORD
 from tri_core.api import InternalError, Target
 from tri_core.dialects.tt.enums import ScaleDotElemType
@@ -36,7 +36,7 @@ from tri_gpu_dialect.layouts import OFFSET, LinearLayout, layout_for
 from tri_gpu_dialect.layouts.shared import pad_offset
 from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable
 
-__all__ = ["add_rules", "dot"]
+__all__ = ["add_rules", "copy", "dot"]
 
 #: bytes that a descriptor counts in; the stride of eight rows of 16 bytes, and the constant, in the high word of a copy's
 _PIECE_BITS, _COPY_HIGH = 4, 128 >> 4 | 1 << 14
@@ -72,14 +72,15 @@ class _Scales:
         return divmod(int(self.places.apply({"dim0": row, "dim1": group})[COLUMN]), WORD)
 
     def copy(self, ctx: Lowering, source: ir.Value) -> None:
-        """Copy all blocks from ``source``, a buffer in shared memory."""
+        """Start copies of all blocks from ``source``, a buffer in shared memory."""
         b, view = ctx.b, ctx.shared_tensor(source)
         inverse = view.layout.pseudo_invert()
         address = b.and_(b.int_cast(b.ptr_to_int(view.base), b.i32), b.int_(_ADDRESS))
         plan: list[int] = []
         for group in range(0, self.shape[1], WORD):
             for row in range(0, self.shape[0], BLOCK_ROWS):
-                place = pad_offset(int(inverse.apply({"dim0": row, "dim1": group})[OFFSET]), view.padding)
+                first = {"dim0": view.origin[-2] + row, "dim1": view.origin[-1] + group}
+                place = pad_offset(int(inverse.apply(first)[OFFSET]), view.padding)
                 plan += [self.at(row, group)[0], place >> _PIECE_BITS]
         attributes = {
             "high": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _COPY_HIGH),
@@ -89,9 +90,21 @@ class _Scales:
         TensorCopyOp.build(operands, (), attributes)
 
 
+def copy(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttng.tmem_copy``: by the thread that starts dots, which follow it."""
+    fence("after_thread_sync")
+    source, destination = op.operands
+    _Scales.of(ctx, destination).copy(ctx, source)
+    return []
+
+
 def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttng.warp_group_dot`` of operands with scales onto a buffer in tensor memory."""
-    _, _, total, add, *sources = list(op.operands)[:6]
+    """``ttng.warp_group_dot`` of operands with scales onto a buffer in tensor memory.
+
+    Scales are in tensor memory, the last two operands; where two more buffers are before these, they are copied from there.
+    """
+    _, _, total, add, *more = op.operands
+    sources, held = more[:-2], more[-2:]
     row = _row(op)
     kind = SCALED_KINDS[row.kind]
     a, b = OperandTiles.of(ctx, op, 0), OperandTiles.of(ctx, op, 1)
@@ -109,8 +122,8 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         b.rows_along_k,
     )
     fence("after_thread_sync")
-    scales = [_Scales.of(ctx, op.operands[i]) for i in (6, 7)]
-    for place, source in zip(scales, sources, strict=True):
+    scales = [_Scales.of(ctx, value) for value in held]
+    for place, source in zip(scales, sources, strict=False):
         place.copy(ctx, source)
     steps = _steps(op, kind, encoding, (a, b), scales)
     attributes = descriptor_attributes(row.kind, shape.word, a, b)
@@ -128,10 +141,10 @@ def _row(op: ir.Operation) -> ScaledRow:
     scales = cast(op, WarpGroupDotOp).more[1].type
     depth = Dot(op).a.type.shape[1] * (2 if _format(op, "a") == ScaleDotElemType.E2M1 else 1)
     group = depth // scales.shape[1]
-    for row in ROWS:
-        if formats <= set(row.formats) and (row.scale, row.group) == (str(scales.element_type), group):
-            return row
-    raise InternalError(f"no instruction for {Dot(op).a.type} with scales {scales}")
+    row = row_for(formats, str(scales.element_type), group)
+    if row is None:
+        raise InternalError(f"no instruction for {Dot(op).a.type} with scales {scales}")
+    return row
 
 
 def _name(format_: ScaleDotElemType, row: ScaledRow) -> str:
@@ -168,6 +181,7 @@ def _steps(
 
 
 def add_rules(table: LoweringTable, target: Target) -> None:
-    """Add the rule to ``table`` where ``target`` has tensor memory."""
+    """Add the rules to ``table`` where ``target`` has tensor memory."""
     if target.has("tcgen05"):
         table.add("ttg.warp_group_dot", dot, benefit=20, when=suits)
+        table.add("ttng.tmem_copy", copy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 from tri_backend_nvidia.mma.scaled_table import (
     E2M1,
@@ -16,12 +17,13 @@ from tri_backend_nvidia.mma.scaled_table import (
 from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, GROUP_WARPS, TensorMemory
 from tri_backend_nvidia.tcgen05.scales import LEAST_ROWS, SCALE_SETS, WORD, TensorMemoryScales
 from tri_core.api import Target
+from tri_core.dialects.tt.enums import ScaleDotElemType
 from tri_core.ir.dots import Dot
 from tri_core.lazy_dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.types import bitwidth, shape_of, tensor_info
 
-__all__ = ["ROWS", "ScaledDots"]
+__all__ = ["ROWS", "ScaledDots", "row_for"]
 
 _ANY = (E4M3, E5M2, E2M1)
 
@@ -33,6 +35,13 @@ ROWS: tuple[ScaledRow, ...] = (
     ScaledRow("mxf4", (E2M1,), "i8", "ue8m0", 32),
     ScaledRow("mxf8f6f4", _ANY, "i8", "ue8m0", 32),
 )
+
+
+def row_for(formats: Collection[ScaleDotElemType], scale: str, group: int) -> ScaledRow | None:
+    """The first instruction for operands of ``formats`` with scales of type ``scale``, in MLIR's words, for ``group`` elements each."""
+    return next(
+        (r for r in ROWS if set(formats) <= set(r.formats) and (r.scale, r.group) == (scale, group)), None
+    )
 
 
 @dataclass(frozen=True)

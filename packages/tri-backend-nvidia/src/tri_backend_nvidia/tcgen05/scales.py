@@ -9,10 +9,10 @@ of lanes.
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
 from tri_backend_nvidia.mma.encoding import TTNG
-from tri_backend_nvidia.tcgen05.encoding import COLUMN, ROW
+from tri_backend_nvidia.tcgen05.encoding import COLUMN, GROUP_WARPS, ROW
 from tri_core.lazy_dataclasses import dataclass
 from tri_gpu_dialect.encodings import Encoding, SharedEncoding, encoding
-from tri_gpu_dialect.layouts import OFFSET, LinearLayout, dim_names
+from tri_gpu_dialect.layouts import LANE, OFFSET, REGISTER, WARP, LinearLayout, dim_names
 
 __all__ = [
     "BLOCK_BYTES",
@@ -22,6 +22,7 @@ __all__ = [
     "WORD",
     "ScalesShared",
     "TensorMemoryScales",
+    "are_copied_as",
 ]
 
 Shape = tuple[int, ...]
@@ -32,6 +33,8 @@ BLOCK_ROWS, WORD, BLOCK_BYTES, LEAST_ROWS = 128, 4, 512, 32
 #: sets of columns for scales, which dots take round robin: so many dots with scales may be under way
 SCALE_SETS = 2
 _LANE_BITS = range(5)
+#: bytes of a lane in a block
+_LINE = BLOCK_BYTES // LEAST_ROWS
 
 
 def _bits(size: int) -> range:
@@ -75,8 +78,8 @@ class ScalesShared(SharedEncoding):
     @property
     def padding(self) -> tuple[tuple[int, int], ...]:
         """Those of a lane that there are no rows for."""
-        used, line = self.words * WORD, BLOCK_BYTES // LEAST_ROWS
-        return ((used, line - used),) if used < line else ()
+        used = self.words * WORD
+        return ((used, _LINE - used),) if used < _LINE else ()
 
     @property
     def alignment(self) -> int:
@@ -101,6 +104,11 @@ class ScalesShared(SharedEncoding):
 class TensorMemoryScales(Encoding):
     """Scales in tensor memory.  Layouts go from (row, column), columns counted in bytes; the quarters have the same."""
 
+    @property
+    def per_column(self) -> int:
+        """Scales of a lane in a column."""
+        return WORD
+
     def columns(self, shape: Shape) -> int:
         """Number of columns of scales of ``shape``: a copy has four."""
         rows, groups = shape
@@ -114,3 +122,43 @@ class TensorMemoryScales(Encoding):
         missing = [(0, 0)] * (len(_word(BLOCK_ROWS)) - len(_word(rows)))
         bases = {ROW: lanes, COLUMN: [*_word(rows), *missing, *_blocks(shape)]}
         return LinearLayout.from_bases(bases, {"dim0": rows, "dim1": groups})
+
+    def registers(self, shape: Shape, warps: int) -> LinearLayout:
+        """From (register, lane, warp) to (dim0, dim1), as stores take scales of ``shape``: each of four warps has all of them, its
+        quarter's, and more warps part the blocks as far as there are some."""
+        _check(shape)
+        blocks, more = (
+            [*_word(shape[-2])[2:], *_blocks(shape)],
+            range((warps // GROUP_WARPS).bit_length() - 1),
+        )
+        parted = [blocks.pop() if blocks else (0, 0) for _ in more]
+        bases = {
+            REGISTER: [*_word(LEAST_ROWS), *blocks],
+            LANE: [(1 << i, 0) for i in _LANE_BITS],
+            WARP: [(0, 0), (0, 0), *parted],
+        }
+        return LinearLayout.from_bases(bases, {"dim0": shape[-2], "dim1": shape[-1]})
+
+
+def are_copied_as(layout: LinearLayout, shape: Shape) -> bool:
+    """True if copies take scales of ``shape`` that lie in shared memory in ``layout``, from offsets in bytes to (dim0, dim1)."""
+    places = layout.pseudo_invert()
+
+    def offset(row: int, group: int) -> int:
+        return int(places.apply({"dim0": row, "dim1": group})[OFFSET])
+
+    rows, groups = ([1 << i for i in _bits(size)] for size in shape[-2:])
+    inside = [
+        *[
+            (offset(v, 0), v * _LINE if v < LEAST_ROWS else v // LEAST_ROWS * WORD)
+            for v in rows
+            if v < BLOCK_ROWS
+        ],
+        *[(offset(0, v), v) for v in groups if v < WORD],
+    ]
+    others = [*[offset(v, 0) for v in rows if v >= BLOCK_ROWS], *[offset(0, v) for v in groups if v >= WORD]]
+    return (
+        shape[-2] >= BLOCK_ROWS
+        and all(a == b for a, b in inside)
+        and not any(v % BLOCK_BYTES for v in others)
+    )

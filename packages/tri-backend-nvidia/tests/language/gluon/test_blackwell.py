@@ -312,11 +312,6 @@ def committed(out, descs: gl.constexpr):
     bw.tcgen05_commit(bar, descs=(bar,) if descs else ())
 
 
-@gluon.jit
-def scaled(out):
-    bw.tcgen05_mma_scaled(0, 0, 0, 0, 0, "e4m3", "e4m3")
-
-
 def new(dtype, shape, block, **more):
     return {
         "dtype": dtype,
@@ -357,7 +352,6 @@ BAD = [
     (onto_shared, TARGET, {}, "a buffer of tensor memory is expected"),
     (committed, TARGET, {"descs": True}, "tcgen05_commit with descs"),
     (committed, "sim:nvidia:sm_90a", {"descs": False}, "instruction of Blackwell"),
-    (scaled, TARGET, {}, "tcgen05_mma_scaled"),
     (outside, TARGET, {}, "outside of the first function of warp_specialize"),
 ]
 

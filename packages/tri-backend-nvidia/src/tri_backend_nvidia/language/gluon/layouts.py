@@ -9,6 +9,7 @@ from typing import Any
 from tri.experimental.gluon.layouts import DistributedLayout, SharedLayout, stands_for
 from tri.language import constexpr_function
 from tri_backend_nvidia.mma import NvidiaMma, NvmmaShared
+from tri_backend_nvidia.mma.memory import FourBitShared
 from tri_core.api import Unsupported
 
 __all__ = ["NVMMADistributedLayout", "NVMMASharedLayout"]
@@ -56,10 +57,19 @@ class NVMMASharedLayout(SharedLayout):
     fp4_padded: Any = False
     cga_layout: Any = ()
 
-    def encoding(self) -> NvmmaShared:
-        """``#ttng.nvmma_shared``."""
+    def encoding(self) -> NvmmaShared | FourBitShared:
+        """``#ttng.nvmma_shared``; with ``fp4_padded`` that of packed e2m1 beside 8-bit operands."""
         if self.fp4_padded:
-            raise Unsupported("NVMMASharedLayout with fp4_padded", remedy="keep operands in 8 bits")
+            if self.element_bitwidth != 8:
+                raise ValueError(
+                    f"fp4_padded of {self.element_bitwidth} bits; bytes of two numbers are expected"
+                )
+            if self.cga_layout or self.rank != 2:
+                raise Unsupported(
+                    "NVMMASharedLayout with fp4_padded of several CTAs or ranks other than 2",
+                    remedy="leave cga_layout out, and use rank 2",
+                )
+            return FourBitShared(self.swizzle_byte_width, bool(self.transposed))
         return NvmmaShared(
             self.swizzle_byte_width, bool(self.transposed), self.element_bitwidth, self.cga_layout
         )
@@ -74,8 +84,17 @@ class NVMMASharedLayout(SharedLayout):
         shape = tuple(int(n) // (1 << sum(1 for b in blocks if b[d])) for d, n in enumerate(block_shape))
         bits = dtype.primitive_bitwidth
         rows = shape[-1] if transposed else math.prod(shape[:-1])
-        widest = NvmmaShared.widest(shape, bits, transposed=bool(transposed)).swizzling_byte_width
+        if fp4_padded:  # packed bytes, half of what a row of a panel has
+            padded = FourBitShared.widest(shape, transposed=bool(transposed))
+            widest = 0 if padded is None else padded.swizzling_byte_width
+        else:
+            widest = NvmmaShared.widest(shape, bits, transposed=bool(transposed)).swizzling_byte_width
         return NVMMASharedLayout(widest if rows >= 8 else 0, bits, len(shape), transposed, fp4_padded, blocks)
+
+
+@stands_for(FourBitShared)
+def _padded(e: FourBitShared) -> NVMMASharedLayout:
+    return NVMMASharedLayout(e.swizzling_byte_width, 8, 2, e.transposed, fp4_padded=True)
 
 
 @stands_for(NvmmaShared)

@@ -11,6 +11,7 @@ from tri_backend_nvidia.language.gluon.blackwell.dots import (
     tcgen05_mma_barrier_count,
 )
 from tri_backend_nvidia.language.gluon.blackwell.layouts import TensorMemoryLayout, TensorMemoryScalesLayout
+from tri_backend_nvidia.language.gluon.blackwell.scaled import tcgen05_copy, tcgen05_mma_scaled
 from tri_backend_nvidia.language.gluon.blackwell.tensor_memory import (
     allocate_tensor_memory,
     tensor_memory_descriptor,
@@ -33,15 +34,16 @@ __all__ = [
     "mbarrier",
     "mma_v2",
     "tcgen05_commit",
+    "tcgen05_copy",
     "tcgen05_mma",
     "tcgen05_mma_barrier_count",
+    "tcgen05_mma_scaled",
     "tensor_memory_descriptor",
     "tensor_memory_descriptor_type",
     "tma",
 ]
 
 _PLAIN = "write the operator: results are the same"
-_SCALED = "use tri.language.dot_scaled, whose dots run on tensor memory"
 #: names that are not here yet, and what to do instead
 __later__ = {
     "add2": _PLAIN,
@@ -52,6 +54,4 @@ __later__ = {
     "min2": _PLAIN,
     "mul2": _PLAIN,
     "sub2": _PLAIN,
-    "tcgen05_copy": _SCALED,
-    "tcgen05_mma_scaled": _SCALED,
 }

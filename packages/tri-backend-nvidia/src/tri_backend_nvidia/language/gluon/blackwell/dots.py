@@ -19,12 +19,21 @@ from tri_backend_nvidia.tcgen05.table import instructions
 from tri_core.errors import CompilationError, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tri.compiler.builder import Builder
     from tri.experimental.gluon.builder import GluonBuilder
 
-__all__ = ["tcgen05_commit", "tcgen05_mma", "tcgen05_mma_barrier_count"]
+__all__ = [
+    "barriers_of",
+    "check_accumulator",
+    "check_operand",
+    "check_shapes",
+    "start_where",
+    "tcgen05_commit",
+    "tcgen05_mma",
+    "tcgen05_mma_barrier_count",
+]
 
 Buffer = shared_memory_descriptor | tensor_memory_descriptor
 
@@ -51,18 +60,13 @@ def tcgen05_mma(
     if multicast:
         raise Unsupported("tcgen05_mma with multicast", remedy="leave it out: dots are of one CTA")
     _check_dot(own, a, b, acc)
-    barriers = _barriers(mbarriers, mbarrier_preds)
     attributes = {"inputPrecision": precision_attribute(own, None)}
     operands = [a.handle, b.handle, acc.handle, truth_value(own, use_acc)]
 
-    def emit() -> None:
+    def start() -> None:
         own.value("ttg.warp_group_dot", acc.type, *operands, attributes=attributes)
-        for barrier, condition in barriers:
-            _commit(own, barrier, condition)
-        if not barriers:
-            _wait(own)
 
-    where(own, pred, emit)
+    start_where(own, pred, start, barriers_of(mbarriers, mbarrier_preds))
 
 
 @builtin
@@ -87,13 +91,31 @@ def tcgen05_mma_barrier_count(smems: Any, multicast: bool, two_ctas: bool) -> in
     return 1
 
 
-def _barriers(mbarriers: Any, preds: Any) -> list[tuple[shared_memory_descriptor, Any]]:
+def start_where(
+    b: GluonBuilder,
+    pred: Any,
+    start: Callable[[], object],
+    barriers: Sequence[tuple[shared_memory_descriptor, Any]],
+) -> None:
+    """Have ``start`` make a dot where ``pred``, and tell ``barriers`` where their conditions hold; without any, wait for it."""
+
+    def emit() -> None:
+        start()
+        for barrier, condition in barriers:
+            _commit(b, barrier, condition)
+        if not barriers:
+            _wait(b)
+
+    where(b, pred, emit)
+
+
+def barriers_of(mbarriers: Any, preds: Any) -> list[tuple[shared_memory_descriptor, Any]]:
     """The barriers of a dot with their conditions."""
-    found = [barrier_of(each, "a barrier of tcgen05_mma") for each in mbarriers or ()]
+    found = [barrier_of(each, "a barrier of a dot") for each in mbarriers or ()]
     conditions: Sequence[Any] = [True] * len(found) if preds is None else list(preds)
     if len(conditions) != len(found):
         raise CompilationError(
-            f"tcgen05_mma with {len(found)} mbarriers and {len(conditions)} mbarrier_preds",
+            f"a dot with {len(found)} mbarriers and {len(conditions)} mbarrier_preds",
             remedy="pass one predicate for each mbarrier, or none",
         )
     return list(zip(found, conditions, strict=True))
@@ -117,17 +139,13 @@ def _wait(b: GluonBuilder) -> None:
 
 def _check_dot(b: GluonBuilder, left: Any, right: Any, acc: Any) -> None:
     """CompilationError where no instruction does the dot."""
-    if not isinstance(acc, tensor_memory_descriptor) or not isinstance(acc.layout, TensorMemoryLayout):
-        raise CompilationError(
-            f"tcgen05_mma's acc is {acc!r}; a buffer of tensor memory is expected",
-            remedy="allocate it with allocate_tensor_memory and a TensorMemoryLayout",
-        )
+    check_accumulator(acc, "tcgen05_mma")
     operands: tuple[tuple[Any, str, int], ...] = ((left, "a", 1), (right, "b", 0))
     for value, name, along_k in operands:
         if isinstance(value, tensor_memory_descriptor) and name == "a":
             continue
-        _check_shared(value, name, along_k)
-    _check_shapes(left, right, acc)
+        check_operand(value, name, along_k, "tcgen05_mma")
+    check_shapes(left, right, acc, "tcgen05_mma")
     kinds = tuple(str(ir_type(each.dtype)) for each in (left, right, acc))
     rows = instructions(b.target)
     row = next((r for r in rows if (r.a, r.b, r.accumulator) == kinds), None)
@@ -145,31 +163,47 @@ def _check_dot(b: GluonBuilder, left: Any, right: Any, acc: Any) -> None:
         )
 
 
-def _check_shared(value: Any, name: str, along_k: int) -> None:
+def check_accumulator(acc: Any, op: str) -> None:
+    """CompilationError where ``acc`` is no accumulator in tensor memory."""
+    if not isinstance(acc, tensor_memory_descriptor) or not isinstance(acc.layout, TensorMemoryLayout):
+        raise CompilationError(
+            f"{op}'s acc is {acc!r}; a buffer of tensor memory is expected",
+            remedy="allocate it with allocate_tensor_memory and a TensorMemoryLayout",
+        )
+
+
+def check_operand(value: Any, name: str, along_k: int, op: str) -> bool:
+    """True if rows of ``value``, operand ``name`` in shared memory, run along k, its dimension ``along_k``; CompilationError where
+    its layout is none that ``op`` reads."""
     layout = value.layout if isinstance(value, shared_memory_descriptor) else None
     if not isinstance(layout, NVMMASharedLayout) or not layout.swizzle_byte_width:
         raise CompilationError(
-            f"tcgen05_mma's operand {name} is {value!r}",
+            f"{op}'s operand {name} is {value!r}",
             remedy="allocate it in a swizzled NVMMASharedLayout, e.g. NVMMASharedLayout.get_default_for(shape, dtype)",
         )
     rows = 0 if layout.transposed else 1
     if layout.element_bitwidth == 32 and rows != along_k:
         raise CompilationError(
-            f"tcgen05_mma's operand {name} has rows of 32-bit elements across k",
+            f"{op}'s operand {name} has rows of 32-bit elements across k",
             remedy="allocate it the other way round, and permute the buffer",
         )
+    return rows == along_k
 
 
-def _check_shapes(left: Buffer, right: Buffer, acc: tensor_memory_descriptor) -> None:
+def check_shapes(
+    left: Buffer, right: Buffer, acc: tensor_memory_descriptor, op: str, packs: tuple[int, int] = (1, 1)
+) -> None:
+    """CompilationError where the shapes are those of no dot; ``packs``: numbers along k in an element of each operand."""
     shapes = [tuple(each.type.shape) for each in (left, right, acc)]
     if any(len(shape) != 2 for shape in shapes):
         raise CompilationError(
-            f"tcgen05_mma of buffers of shapes {[list(s) for s in shapes]}",
+            f"{op} of buffers of shapes {[list(s) for s in shapes]}",
             remedy="index each for one of rank 2",
         )
     (m, k), (inner, n), total = shapes
-    if k != inner or total != (m, n):
+    if k * packs[0] != inner * packs[1] or total != (m, n):
+        packed = "" if packs == (1, 1) else ", with two numbers in a byte of e2m1,"
         raise CompilationError(
-            f"tcgen05_mma of {[m, k]} and {[inner, n]} onto {list(total)}",
+            f"{op} of {[m, k]} and {[inner, n]}{packed} onto {list(total)}",
             remedy="use MxK, KxN and MxN; permute a buffer that holds its transpose",
         )

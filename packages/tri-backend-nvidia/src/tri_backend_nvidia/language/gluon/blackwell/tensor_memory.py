@@ -90,7 +90,10 @@ class tensor_memory_descriptor_type(t.foreign_type):
 
     @constexpr_function
     def get_reg_layout(self, num_warps: Any = None, instr_variant: Any = _VARIANT) -> DistributedLayout:
-        """The layout of the tensor in the registers of ``num_warps`` warps as ``tcgen05.ld`` gives it: a thread has part of a row."""
+        """The layout of the tensor in the registers of ``num_warps`` warps as ``tcgen05.ld`` gives it: a thread has part of a row.
+
+        Of scales each of four warps has all.
+        """
         if instr_variant != _VARIANT:
             raise Unsupported(f"instr_variant {instr_variant!r}", remedy=f'use "{_VARIANT}"')
         if not isinstance(num_warps, int) or num_warps < GROUP_WARPS or num_warps & (num_warps - 1):
@@ -98,11 +101,10 @@ class tensor_memory_descriptor_type(t.foreign_type):
                 f"num_warps is {num_warps!r}: {GROUP_WARPS} warps reach all lanes of tensor memory",
                 remedy="use 4, 8 or 16 warps",
             )
-        if len(self.shape) != 2 or isinstance(self.layout, TensorMemoryScalesLayout):
-            raise CompilationError(
-                f"{self!r} is not in registers as a whole",
-                remedy="index it, and load accumulators or operands",
-            )
+        if len(self.shape) != 2:
+            raise CompilationError(f"{self!r} is not in registers as a whole", remedy="index it")
+        if isinstance(self.layout, TensorMemoryScalesLayout):
+            return linear_record(self.layout.encoding().registers(self.shape, num_warps))  # type: ignore[return-value]  # of registers
         rows = TensorMemoryRows().spread(self.shape, (GROUP_WARPS, num_warps // GROUP_WARPS))
         return linear_record(layout_for(rows, self.shape))  # type: ignore[return-value]  # of registers
 
@@ -161,7 +163,7 @@ class tensor_memory_descriptor(memory_descriptor):
     def get_reg_layout(
         self, num_warps: Any = None, instr_variant: str = _VARIANT, *, _semantic: Builder
     ) -> DistributedLayout:
-        """The layout of what :meth:`load` gives, in the registers of ``num_warps`` warps: those that run the call if it is left out."""
+        """The layout of what :meth:`load` gives and :meth:`store` takes, in the registers of ``num_warps`` warps: those that run the call if it is left out."""
         b = for_target(_semantic, "blackwell.tensor_memory_descriptor.get_reg_layout", "tcgen05")
         return _reg_layout(self.type, b.sizes[WARP] if num_warps is None else num_warps, instr_variant)
 
@@ -171,9 +173,12 @@ class tensor_memory_descriptor(memory_descriptor):
         b = for_target(_semantic, "blackwell.tensor_memory_descriptor.load", "tcgen05")
         kind = self.type
         if kind.element_ty.primitive_bitwidth != 32:
+            scales = isinstance(kind.layout, TensorMemoryScalesLayout)
             raise Unsupported(
                 f"a load of {self!r}: its elements share columns",
-                remedy="load elements of 32 bits, and cast them",
+                remedy="load them from where they came"
+                if scales
+                else "load elements of 32 bits, and cast them",
             )
         result = distributed_type(
             kind.element_ty, kind.shape, _reg_layout(kind, b.sizes[WARP]) if layout is None else layout
@@ -312,16 +317,19 @@ def _check_move(
     b: GluonBuilder, kind: tensor_memory_descriptor_type, type_: distributed_type, name: str
 ) -> None:
     """CompilationError where instructions do not move a tensor of ``type_`` to or from a buffer of ``kind``."""
-    if len(kind.shape) != 2 or isinstance(kind.layout, TensorMemoryScalesLayout):
-        raise CompilationError(
-            f"{name} of {kind!r}", remedy="index it for one buffer; scales are copied with tcgen05_copy"
-        )
+    if len(kind.shape) != 2:
+        raise CompilationError(f"{name} of {kind!r}", remedy="index it for one buffer")
     encoding = b.encoding(type_.layout, kind.shape)
     if not is_moved_as(tensor_type(kind.shape, ir_type(kind.element_ty), encoding), kind.make_ir_type()):
         raise CompilationError(
-            f"{name} of {kind!r} in {type_.layout}: a warp reaches 32 lanes, and a thread has its own row",
+            f"{name} of {kind!r} in {type_.layout}: a warp reaches 32 lanes, and a thread has {_own(kind)}",
             remedy="use the descriptor's get_reg_layout(), and gl.convert_layout",
         )
+
+
+def _own(kind: tensor_memory_descriptor_type) -> str:
+    scales = isinstance(kind.layout, TensorMemoryScalesLayout)
+    return "the scales of rows 32 apart, which each warp of four has" if scales else "its own row"
 
 
 def _stored(b: GluonBuilder, buffer: tensor_memory_descriptor, value: Any, pred: Any, name: str) -> None:
