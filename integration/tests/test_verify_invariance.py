@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from integration.verify.kernels import TRIALS
 from tri.cli.app import app
+from tri.verifying import settings_of, verify_invariance
 from tri_core.errors import OptionError, Unsupported
 
 KERNELS = """
@@ -178,6 +181,17 @@ def test_a_sum_that_is_compiled_to_another_order_is_named(file: Path) -> None:
     assert "first with tt.reduce at " + place(file, "tl.sum(e, 0)") in said
     assert "warpsPerCTA = [1]" in said
     assert "warpsPerCTA = [4]" in said
+
+
+def test_dots_that_warps_share_otherwise_are_not_blamed() -> None:
+    trial = replace(TRIALS["attention"], options={"num_warps": (1, 4)})
+    grid = ", ".join(map(str, trial.grid))
+    (found,) = verify_invariance(settings_of(trial, grid), ["nvidia:sm_80"]).findings
+    assert found.verdict == "differs"
+    assert found.step.count(" at ") == 1
+    assert found.step.startswith("tt.reduce at ")
+    file, line, *_ = found.step.removeprefix("tt.reduce at ").split(":")
+    assert "tl.sum(weights, 1)" in Path(file).read_text().splitlines()[int(line) - 1]
 
 
 @pytest.mark.parametrize(("type_", "status"), [("fp32", 1), ("i32", 0)])

@@ -28,6 +28,9 @@ _IS_MODULE = " tt.func "
 #: names of ops that make one element of many, of all dialects
 _FOLDED = re.compile(r"reduce$|scan$|dot|mma")
 
+#: how warps are laid out in a type
+_WARPS = re.compile(r"warpsPerCTA = \[[^]]*\]")
+
 
 @dataclass(frozen=True)
 class Cause:
@@ -120,25 +123,33 @@ def _first_apart(left: Step, right: Step) -> tuple[str, str] | None:
 
 
 def _compiled_apart(settings: tuple[Setting, Setting], level: str, seed: int, steps: Sequence[Step]) -> Cause:
-    """The first op that makes one element of many, and is compiled to another order, where the source does the same."""
+    """Ops that make one element of many, and are compiled to other layouts, where the source does the same."""
     folds = list({each.key: each for each in steps if each.folds}.values())
+    if not folds:
+        return Cause(
+            "the compile: no op of the source makes one element of many, so products and sums may be contracted otherwise"
+        )
     modules = [_compiled(each, level, seed) for each in settings]
-    for step in folds:
-        before, after = (each.get(step.key[1], []) for each in modules)
-        if before != after:
-            change = "\n".join([*(f"-{line}" for line in before), *(f"+{line}" for line in after)])
-            return Cause(
-                f"{step.op} at {step.key[1]}: the source does the same with both, but it is compiled to another order",
-                change,
-            )
-    if folds:
-        named = " or ".join(f"{each.op} at {each.key[1]}" for each in folds)
+    lines = {step: [each.get(step.key[1], []) for each in modules] for step in folds}
+    apart = [step for step in folds if _order(step, lines[step][0]) != _order(step, lines[step][1])]
+    named = " or ".join(f"{each.op} at {each.key[1]}" for each in apart or folds)
+    if not apart:
         return Cause(
             f"{named}: the source and the last module do the same with both, but the code made of it does not"
         )
-    return Cause(
-        "the compile: no op of the source makes one element of many, so products and sums may be contracted otherwise"
-    )
+    one = "it is compiled to another order" if len(apart) == 1 else "these are compiled to other layouts"
+    change = [
+        f"{sign}{line}"
+        for step in apart
+        for sign, each in zip("-+", lines[step], strict=True)
+        for line in each
+    ]
+    return Cause(f"{named}: the source does the same with both, but {one}", "\n".join(change))
+
+
+def _order(step: Step, lines: Sequence[str]) -> list[str]:
+    """What of ``lines`` may change an order: warps share the elements of a dot, never the products of one."""
+    return list(lines) if step.body else [_WARPS.sub("", line) for line in lines]
 
 
 def _compiled(setting: Setting, level: str, seed: int) -> dict[str, list[str]]:
