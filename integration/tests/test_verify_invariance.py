@@ -110,7 +110,7 @@ def invariance(file: Path, name: str, *arguments: str) -> tuple[int, str]:
 
 
 def place(file: Path, text: str) -> str:
-    """Where ``text`` first stands in the kernels."""
+    """The place at which ``text`` first stands in the kernels."""
     line = next(i for i, each in enumerate(KERNELS.splitlines(), 1) if text in each)
     return f"{file}:{line}:{KERNELS.splitlines()[line - 1].index(text) + 1}"
 

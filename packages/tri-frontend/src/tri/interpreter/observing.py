@@ -1,4 +1,4 @@
-"""What a launch in the interpreter computes and stores, for those who want to know."""
+"""Values that a launch in the interpreter computes and stores, for those who want to know."""
 
 from __future__ import annotations
 

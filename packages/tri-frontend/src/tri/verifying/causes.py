@@ -69,7 +69,7 @@ def _slice(setting: Setting, program: Program, seed: int, name: str, offset: int
 
 
 def _apart(left: Sequence[Step], right: Sequence[Step], names: Sequence[str]) -> Iterator[str]:
-    """What is not the same in two slices, in the order of the second."""
+    """Ops that are not the same in two slices, in the order of the second."""
     theirs, ours = _by_key(left), _by_key(right)
     counts: dict[tuple[str, str], int] = defaultdict(int)
     for step in right:
@@ -148,7 +148,7 @@ def _compiled_apart(settings: tuple[Setting, Setting], level: str, seed: int, st
 
 
 def _order(step: Step, lines: Sequence[str]) -> list[str]:
-    """What of ``lines`` may change an order: warps share the elements of a dot, never the products of one."""
+    """Those of ``lines`` that may change an order: warps share the elements of a dot, never the products of one."""
     return list(lines) if step.body else [_WARPS.sub("", line) for line in lines]
 
 

@@ -1,4 +1,4 @@
-"""Whether elements keep their bits, whatever the batch, the grid and the configuration."""
+"""A check that elements keep their bits, whatever the batch, the grid and the configuration."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def verify_invariance(
 
 
 def _stores(setting: Setting, seed: int) -> Writers | Finding:
-    """Who stores what; a finding where that is not known, or not the same each time."""
+    """The stores of each program; a finding where that is not known, or not the same each time."""
     writers = Writers()
     with observed(writers):
         made = ran(setting.trial, INTERPRETER, seed)

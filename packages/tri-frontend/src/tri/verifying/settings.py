@@ -30,7 +30,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What is around a kernel: the configurations of its tuner, and rules for constexprs, innermost last."""
+    """Wrappers around a kernel: the configurations of its tuner, and rules for constexprs, innermost last."""
 
     configs: tuple[Config, ...] = ()
     rules: tuple[Heuristics, ...] = field(default=())

@@ -1,4 +1,4 @@
-"""Who wrote each byte of a launch in the interpreter."""
+"""The writers of each byte of a launch in the interpreter."""
 
 from __future__ import annotations
 
