@@ -74,7 +74,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of parametrized tests that take long the cases that ``--cases`` asks for, see ``integration/long_cases.py``."""
+    """Keep the cases that ``--cases`` asks for of parametrized tests that take long, see ``integration/long_cases.py``."""
     wanted = config.getoption("cases")
     if wanted == "all":
         return

@@ -28,14 +28,14 @@ _DURATION = re.compile(r"^([\d.]+)s call +(\S[^\[]*)(?:\[(.*)\])?$", re.MULTILIN
 
 @dataclass(frozen=True)
 class LongCases:
-    """Of one test function: ``seconds`` of all its cases but ``heavy``, which alone take longer than the budget: the lightest first."""
+    """Times of one test function: ``seconds`` of all its cases but ``heavy``, which alone take longer than the budget: the lightest first."""
 
     seconds: float
     heavy: tuple[str, ...] = ()
 
 
 def read(path: Path = PATH) -> dict[str, LongCases]:
-    """By the node ids of functions, without the case in brackets."""
+    """The table, by the node ids of functions without the case in brackets."""
     return {
         name: LongCases(each["seconds"], tuple(each["heavy"]))
         for name, each in json.loads(path.read_text()).items()
@@ -57,7 +57,7 @@ def some(names: Sequence[str], known: LongCases) -> frozenset[str]:
 
 
 def measured(texts: Sequence[str]) -> dict[str, LongCases]:
-    """Of the functions with several cases that are worth it, from what pytest printed; a case's longest time counts."""
+    """Times of the functions with several cases that are worth it, from what pytest printed; a case's longest counts."""
     cases: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for text in texts:
         for seconds, name, case in _DURATION.findall(text):

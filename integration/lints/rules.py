@@ -65,6 +65,9 @@ OWN_PROCESSES = {"tri_core/codegen/worker.py", "tri_conformance/workers.py", "tr
 #: LLVM's ways of linking in memory
 LINKERS = {"create_lljit_compiler", "create_mcjit_compiler", "JITLibraryBuilder"}
 
+#: expressions for namespaces that other threads may add names to
+_NAMESPACE = r"vars\([^()]*(\([^()]*\))?[^()]*\)|globals\(\)|sys\.modules|[\w.]+\.__dict__"
+
 MAX_FUNCTION_LINES = 60
 MAX_FILE_LINES = 600
 
@@ -255,17 +258,9 @@ def namespaces(package: Package, path: Path, tree: ast.Module) -> Iterator[Findi
     del package
     for node in ast.walk(tree):
         if isinstance(node, ast.For | ast.comprehension):
-            match node.iter:
-                case ast.Call(func=ast.Attribute(value=owner, attr="items" | "keys" | "values"), args=[]):
-                    pass
-                case owner:
-                    pass
-            if re.fullmatch(
-                r"vars\([^()]*(\([^()]*\))?[^()]*\)|globals\(\)|sys\.modules|[\w.]+\.__dict__",
-                ast.unparse(owner),
-            ):
-                message = f"{ast.unparse(owner)} may grow meanwhile: go through a copy of it"
-                yield Finding(path, node.iter.lineno, message)
+            owner = re.sub(r"\.(items|keys|values)\(\)$", "", ast.unparse(node.iter))
+            if re.fullmatch(_NAMESPACE, owner):
+                yield Finding(path, node.iter.lineno, f"{owner} may grow meanwhile: go through a copy of it")
 
 
 def known_by_name(package: Package) -> Iterator[Finding]:

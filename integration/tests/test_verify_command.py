@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from tri.cli.app import app
+from integration.verify.command import verified
 from tri_core.errors import OptionError
 
 KERNELS = """
@@ -43,15 +42,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def verify(file: Path, name: str, *arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(app, ["verify", f"{file}:{name}", *arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output
-
-
 def test_a_right_kernel_is_equal(file: Path) -> None:
-    status, said = verify(file, "scale", "-s", "*fp32:16, *fp32:16, i32, 64", "-v", "n=100", "-g", "2")
+    status, said = verified(file, "scale", "-s", "*fp32:16, *fp32:16, i32, 64", "-v", "n=100", "-g", "2")
     assert status == 0
     assert said.startswith("cpu:")
     assert said.endswith("seed 0: equal\n")
@@ -59,7 +51,7 @@ def test_a_right_kernel_is_equal(file: Path) -> None:
 
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_each_seed_is_a_finding_in_json(file: Path, seeds: int) -> None:
-    status, said = verify(file, "scale", "-s", "*bf16, *bf16, i32, 64", "--seeds", str(seeds), "--json")
+    status, said = verified(file, "scale", "-s", "*bf16, *bf16, i32, 64", "--seeds", str(seeds), "--json")
     assert status == 0
     assert [(each["seed"], each["verdict"]) for each in json.loads(said)] == [
         (seed, "equal") for seed in range(seeds)
@@ -75,7 +67,7 @@ def test_each_seed_is_a_finding_in_json(file: Path, seeds: int) -> None:
     ],
 )
 def test_what_means_nothing_is_never_right(file: Path, name: str, signature: str, error: str) -> None:
-    status, said = verify(file, name, "-s", signature, "-g", "2")
+    status, said = verified(file, name, "-s", signature, "-g", "2")
     assert status == 2
     assert said.startswith(f"interpreter, seed 0: undefined\n  {error}: ")
     assert "cpu" not in said
@@ -83,6 +75,6 @@ def test_what_means_nothing_is_never_right(file: Path, name: str, signature: str
 
 def test_values_are_those_of_scalars(file: Path) -> None:
     with pytest.raises(OptionError, match="no scalar parameter 'x'"):
-        verify(file, "scale", "-s", "*fp32, *fp32, i32, 64", "-v", "x=3")
+        verified(file, "scale", "-s", "*fp32, *fp32, i32, 64", "-v", "x=3")
     with pytest.raises(OptionError, match="no grid"):
-        verify(file, "scale", "-s", "*fp32, *fp32, i32, 64", "-g", "many")
+        verified(file, "scale", "-s", "*fp32, *fp32, i32, 64", "-g", "many")

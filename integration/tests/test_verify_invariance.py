@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from integration.verify.command import verified
 from integration.verify.kernels import TRIALS
-from tri.cli.app import app
 from tri.verifying import settings_of, verify_invariance
 from tri_core.errors import OptionError, Unsupported
 
@@ -103,10 +102,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def invariance(file: Path, name: str, *arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(app, ["verify", "--batch-invariant", f"{file}:{name}", *arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output
+    return verified(file, name, "--batch-invariant", *arguments)
 
 
 def place(file: Path, text: str) -> str:
@@ -245,7 +241,5 @@ def test_configurations_with_hooks_are_refused(file: Path) -> None:
 
 
 def test_varying_is_for_this_alone(file: Path) -> None:
-    result = CliRunner().invoke(
-        app, ["verify", f"{file}:mean", "-s", "*fp32, *fp32, i32, 64", "--vary", "M=1,2"]
-    )
-    assert isinstance(result.exception, OptionError)
+    with pytest.raises(OptionError):
+        verified(file, "mean", "-s", "*fp32, *fp32, i32, 64", "--vary", "M=1,2")

@@ -65,7 +65,7 @@ class Writers:
         last[(offsets[:, None] + np.arange(values.dtype.itemsize)).ravel()] = number
 
     def written(self, name: str, elements: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Of each of the ``elements`` of array ``name``, True if a byte of it was stored."""
+        """A mask of the ``elements`` of array ``name``: True where a byte of one was stored."""
         last = self._last.get(name)
         if last is None:
             return np.zeros(elements.size, np.bool_)
